@@ -1,0 +1,188 @@
+"""A frozen, validated Gaussian mixture: p(y=k) = pi_k, p(x | y=k) = N(mu_k, Sigma_k), paper (eq01)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
+
+from privgmm.errors import InputError
+
+ClassName = str | int | float | bool
+Floats = NDArray[np.float64]
+
+# Covariances come from sums of rounded products, so exact symmetry is not asked for.
+_SYMMETRY_TOLERANCE = 1e-8
+_SIMPLEX_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """K Gaussian components of dimension d, one per class.
+
+    Parameters
+    ----------
+    weights : (K,) array, on the simplex (a class may have weight zero)
+    means : (K, d) array
+    covariances : (K, d, d) array, symmetric positive definite
+    classes : K distinct names (strings, numbers or booleans); 0..K-1 when omitted
+    """
+
+    weights: Floats
+    means: Floats
+    covariances: Floats
+    classes: tuple[ClassName, ...] = field(default=())
+
+    def __init__(
+        self,
+        weights: ArrayLike,
+        means: ArrayLike,
+        covariances: ArrayLike,
+        classes: Sequence[ClassName] | NDArray[np.generic] | None = None,
+    ) -> None:
+        w = np.array(weights, dtype=np.float64)
+        mu = np.array(means, dtype=np.float64)
+        sigma = np.array(covariances, dtype=np.float64)
+        names = tuple(range(w.size)) if classes is None else class_names(classes)
+        _check_shapes(w, mu, sigma, names)
+        _check_simplex(w)
+        _check_symmetric(sigma)
+        sigma = (sigma + sigma.transpose(0, 2, 1)) / 2
+        for array in (w, mu, sigma):
+            array.setflags(write=False)
+        object.__setattr__(self, "weights", w)
+        object.__setattr__(self, "means", mu)
+        object.__setattr__(self, "covariances", sigma)
+        object.__setattr__(self, "classes", names)
+        _ = self.cholesky  # positive definiteness is checked here, once
+
+    @property
+    def n_classes(self) -> int:
+        return self.weights.size
+
+    @property
+    def dim(self) -> int:
+        return self.means.shape[1]
+
+    @cached_property
+    def cholesky(self) -> Floats:
+        """(K, d, d) lower factors L_k with Sigma_k = L_k L_k^T."""
+        factors = np.empty_like(self.covariances)
+        for k, sigma in enumerate(self.covariances):
+            try:
+                factors[k] = np.linalg.cholesky(sigma)
+            except np.linalg.LinAlgError:
+                raise InputError(
+                    f"The covariance of class {self.classes[k]!r} is not positive definite; "
+                    "remove constant or linearly dependent columns, or give the class more rows."
+                ) from None
+        return factors
+
+    def log_joint(self, X: ArrayLike) -> Floats:
+        """(n, K) array of ln p(x_i, y=k)."""
+        x = self._points(X)
+        out = np.empty((x.shape[0], self.n_classes))
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self.weights)
+        for k in range(self.n_classes):
+            z = solve_triangular(self.cholesky[k], (x - self.means[k]).T, lower=True)
+            half_log_det = np.log(np.diagonal(self.cholesky[k])).sum()
+            out[:, k] = (
+                log_weights[k]
+                - half_log_det
+                - 0.5 * (self.dim * np.log(2 * np.pi) + np.einsum("ij,ij->j", z, z))
+            )
+        return out
+
+    def log_density(self, X: ArrayLike) -> Floats:
+        """(n,) array of ln p(x_i), summed over classes."""
+        return np.asarray(logsumexp(self.log_joint(X), axis=1), dtype=np.float64)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """(n, K) posterior class probabilities p(y=k | x_i)."""
+        joint = self.log_joint(X)
+        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
+        """(n,) most probable class names."""
+        return self.class_array[np.argmax(self.log_joint(X), axis=1)]
+
+    def sample(
+        self, n: int, seed: int | np.random.Generator | None = None, per_class: bool = False
+    ) -> tuple[Floats, NDArray[np.generic]]:
+        """Draw n rows (n per class if ``per_class``) in random class order; returns (X, y)."""
+        if n < 0:
+            raise InputError(f"The number of rows to sample must not be negative, got n={n}.")
+        rng = np.random.default_rng(seed)
+        if per_class:
+            codes = rng.permutation(np.repeat(np.arange(self.n_classes), n))
+        else:
+            codes = rng.choice(self.n_classes, size=n, p=self.weights / self.weights.sum())
+        X = rng.standard_normal((codes.size, self.dim))
+        for k in range(self.n_classes):
+            rows = codes == k
+            X[rows] = X[rows] @ self.cholesky[k].T + self.means[k]
+        return X, self.class_array[codes]
+
+    @cached_property
+    def class_array(self) -> NDArray[np.generic]:
+        """The class names as an array, object-typed when they are of mixed types."""
+        if len({type(c) for c in self.classes}) == 1:
+            return np.array(self.classes)
+        mixed = np.empty(len(self.classes), dtype=object)
+        mixed[:] = self.classes
+        return mixed
+
+    def _points(self, X: ArrayLike) -> Floats:
+        x = np.asarray(X, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != self.dim:
+            raise InputError(
+                f"Expected rows of {self.dim} features, got an array of shape {x.shape}."
+            )
+        return x
+
+
+def class_names(names: Sequence[ClassName] | NDArray[np.generic]) -> tuple[ClassName, ...]:
+    """Class names as plain Python values, checked to be distinct."""
+    listed = names.tolist() if isinstance(names, np.ndarray) else list(names)
+    plain = tuple(c.item() if isinstance(c, np.generic) else c for c in listed)
+    if not all(isinstance(c, (str, int, float, bool)) for c in plain):
+        raise InputError("Class names must be strings, numbers or booleans.")
+    # 1, 1.0 and True are one key in Python and one label in NumPy: refuse such pairs too.
+    if len(set(plain)) != len(plain):
+        raise InputError("Class names must be distinct; the class list names one of them twice.")
+    return plain
+
+
+def _check_shapes(w: Floats, mu: Floats, sigma: Floats, names: tuple[ClassName, ...]) -> None:
+    k = w.size
+    if w.ndim != 1 or k < 1 or mu.ndim != 2 or mu.shape[0] != k or mu.shape[1] < 1:
+        raise InputError(
+            f"A mixture needs weights (K,) and means (K, d), got {w.shape} and {mu.shape}."
+        )
+    if sigma.shape != (k, mu.shape[1], mu.shape[1]):
+        raise InputError(
+            f"Covariances must have shape {(k, mu.shape[1], mu.shape[1])}, got {sigma.shape}."
+        )
+    if len(names) != k:
+        raise InputError(f"{k} components need {k} class names, got {len(names)}.")
+    if not (np.isfinite(w).all() and np.isfinite(mu).all() and np.isfinite(sigma).all()):
+        raise InputError("Mixture parameters must be finite numbers.")
+
+
+def _check_simplex(w: Floats) -> None:
+    if (w < 0).any() or abs(w.sum() - 1) > _SIMPLEX_TOLERANCE:
+        raise InputError(
+            f"Mixture weights must be non-negative and sum to one, got a sum of {w.sum():.12g}."
+        )
+
+
+def _check_symmetric(sigma: Floats) -> None:
+    asymmetry = np.abs(sigma - sigma.transpose(0, 2, 1)).max(axis=(1, 2))
+    if (asymmetry > _SYMMETRY_TOLERANCE * np.abs(sigma).max(axis=(1, 2))).any():
+        raise InputError("Covariance matrices must be symmetric.")
