@@ -1,0 +1,134 @@
+"""The curator holds the rows, answers queries with noise, and writes down what each answer cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privgmm.errors import BudgetError, InputError
+from privgmm.privacy.accounting import (
+    SLACK_SHARE,
+    check_epsilon_delta,
+    compose,
+    discretisation_slack,
+    mu_from_epsilon,
+)
+from privgmm.privacy.noise import NoiseSource
+from privgmm.privacy.query import Adjacency, Query
+from privgmm.statistics import Integers, Source
+
+# Every coordinate is multiplied up until its noise spans at least this many grid steps, which
+# makes the difference between discrete and continuous noise negligible (integer-noise.md).
+FINEST_SCALE = 2.0**40
+# A sensitivity and a scale are floats: this covers their rounding, upwards.
+_ROUND_UP = 1 + 2.0**-40
+# Budgets handed out in parts may miss the total by float rounding only.
+_BUDGET_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class MechanismRecord:
+    """One Gaussian mechanism that was run: mu = sensitivity / sigma."""
+
+    query: str
+    coordinates: int
+    sensitivity: float
+    sigma: float
+    mu: float
+
+
+class Curator:
+    """Answers integer queries over private rows with discrete Gaussian noise.
+
+    Guarantee: all answers together are mu-GDP up to the discretisation slack, hence
+    (epsilon, delta)-DP under ``adjacency``, for any adaptive choice of queries
+    (docs/proofs/integer-noise.md).
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        noise: NoiseSource,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+    ) -> None:
+        check_epsilon_delta(epsilon, delta)
+        self._source = source
+        self._noise = noise
+        self.adjacency: Adjacency = adjacency
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mu = mu_from_epsilon(epsilon, delta)
+        self._slack = 0.0
+        self._records: list[MechanismRecord] = []
+
+    @property
+    def mechanisms(self) -> tuple[MechanismRecord, ...]:
+        return tuple(self._records)
+
+    @property
+    def remaining_mu(self) -> float:
+        """The mu that one further answer may spend."""
+        spent = compose(record.mu for record in self._records)
+        return math.sqrt(max(self.mu**2 - spent**2, 0.0))
+
+    def answer(self, query: Query, mu: float) -> NDArray[np.float64]:
+        """T(D) plus Gaussian noise of standard deviation steps * sensitivity / mu, in grid units."""
+        if not mu > 0:
+            raise BudgetError(f"A query needs a positive share of the budget, got mu={mu}.")
+        spent = compose([*(record.mu for record in self._records), mu])
+        if spent > self.mu * (1 + _BUDGET_TOLERANCE):
+            raise BudgetError(
+                f"The queries would spend mu={spent:.6g} of a budget of mu={self.mu:.6g}."
+            )
+        sensitivity = query.sensitivity(self.adjacency)
+        sigma = sensitivity / mu * _ROUND_UP
+        scales = np.asarray(query.steps, dtype=np.float64) * sigma
+        multipliers = [_power_of_two(scale) for scale in scales]
+        fine = [float(scale * m) for scale, m in zip(scales, multipliers, strict=True)]
+        slack = self._slack + discretisation_slack(self.epsilon, fine)
+        if slack > SLACK_SHARE * self.delta:
+            raise InputError(
+                f"Epsilon {self.epsilon:g} with delta {self.delta:g} is too extreme for integer "
+                "noise; choose a smaller epsilon or a larger delta."
+            )
+        # The cost is written down before anything is drawn: a crash can waste budget, not leak.
+        self._slack = slack
+        self._records.append(
+            MechanismRecord(query.name, len(fine), sensitivity, sigma, mu)
+        )
+        exact = self._source.total(query.kernel).ravel()
+        return _noised(exact, fine, multipliers, self._noise)
+
+
+def _power_of_two(scale: float) -> int:
+    """The multiplier that brings this noise scale to at least FINEST_SCALE grid steps."""
+    if not (math.isfinite(scale) and scale > 0):
+        raise InputError(f"Noise scales must be positive and finite, got {scale}.")
+    return 1 << max(0, math.ceil(math.log2(FINEST_SCALE / scale)))
+
+
+def _noised(
+    exact: Integers, scales: list[float], multipliers: list[int], noise: NoiseSource
+) -> NDArray[np.float64]:
+    """(exact * multiplier + noise) / multiplier per coordinate; the sum is exact in Python integers."""
+    if exact.size != len(scales):
+        raise InputError(f"A query of {exact.size} totals names {len(scales)} noise scales.")
+    drawn = np.empty(exact.size, dtype=np.int64)
+    # Coordinates that share a scale are drawn together; there are few distinct scales.
+    distinct, group = np.unique(np.array(scales), return_inverse=True)
+    for index, scale in enumerate(distinct):
+        members = np.flatnonzero(group == index)
+        drawn[members] = noise.gaussian(float(scale), members.size)
+    return np.array(
+        [
+            (total * multiplier + extra) / multiplier
+            for total, multiplier, extra in zip(
+                exact.tolist(), multipliers, drawn.tolist(), strict=True
+            )
+        ]
+    )
