@@ -23,6 +23,8 @@ from privgmm.statistics import Integers, Source
 # Every coordinate is multiplied up until its noise spans at least this many grid steps, which
 # makes the difference between discrete and continuous noise negligible (integer-noise.md).
 FINEST_SCALE = 2.0**40
+# Beyond this a draw could leave 64 bits (128 standard deviations away): refused, never wrapped.
+COARSEST_SCALE = 2.0**55
 # A sensitivity and a scale are floats: this covers their rounding, upwards.
 _ROUND_UP = 1 + 2.0**-40
 # Budgets handed out in parts may miss the total by float rounding only.
@@ -107,8 +109,8 @@ class Curator:
 
 def _power_of_two(scale: float) -> int:
     """The multiplier that brings this noise scale to at least FINEST_SCALE grid steps."""
-    if not (math.isfinite(scale) and scale > 0):
-        raise InputError(f"Noise scales must be positive and finite, got {scale}.")
+    if not 0 < scale <= COARSEST_SCALE:
+        raise InputError(f"Noise scales must lie in (0, 2^55] grid steps, got {scale}.")
     return 1 << max(0, math.ceil(math.log2(FINEST_SCALE / scale)))
 
 

@@ -1,0 +1,72 @@
+"""A release: a mixture, its guarantee and what is needed to use both elsewhere."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privgmm.errors import InputError
+from privgmm.model.mixture import Floats, Mixture
+from privgmm.release.guarantee import Guarantee
+
+_SOFTWARE = ("privgmm", "numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
+
+
+def software_versions() -> dict[str, str]:
+    return {name: version(name) for name in _SOFTWARE}
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What is published. Everything done with it is post-processing and costs no budget."""
+
+    mixture: Mixture
+    guarantee: Guarantee
+    feature_names: tuple[str, ...] = ()
+    software: dict[str, str] = field(default_factory=software_versions)
+
+    def __post_init__(self) -> None:
+        names = self.feature_names or tuple(f"x{j}" for j in range(self.mixture.dim))
+        if len(names) != self.mixture.dim:
+            raise InputError(
+                f"{self.mixture.dim} features need {self.mixture.dim} names, got {len(names)}."
+            )
+        object.__setattr__(self, "feature_names", tuple(names))
+
+    def sample(
+        self, n: int, seed: int | None = None, per_class: bool = False
+    ) -> tuple[Floats, NDArray[np.generic]]:
+        """n synthetic rows (n per class if ``per_class``): (X, y)."""
+        return self.mixture.sample(n, seed=seed, per_class=per_class)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
+        """The most probable class of each row."""
+        return self.mixture.predict(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release as a JSON document; the file appears whole or not at all."""
+        from privgmm.files import whole_file
+        from privgmm.release.document import dump
+
+        text = dump(self)
+        with whole_file(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a release document; a damaged or newer one is refused with a sentence."""
+        from privgmm.files import read_limited
+        from privgmm.release.document import LARGEST_FILE, parse
+
+        return parse(read_limited(path, LARGEST_FILE), str(path))
+
+    def to_sklearn(self) -> Any:
+        """The mixture as a plain fitted ``sklearn.mixture.GaussianMixture``."""
+        from privgmm.release.export import gaussian_mixture
+
+        return gaussian_mixture(self.mixture)
