@@ -1,1 +1,73 @@
+"""The ``privgmm`` command. Bad input: one sentence on stderr and exit 2; never a traceback."""
 
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0, 2 for bad input, 130 when interrupted."""
+    from privgmm.cli.app import command
+    from privgmm.errors import InputError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.filterwarnings("always", category=_leak_warning())
+            warnings.showwarning = _show_warning
+            outcome = command()(arguments, prog_name="privgmm", standalone_mode=False)
+    except InputError as problem:
+        return _refuse(str(problem))
+    except KeyboardInterrupt:
+        return _say("Interrupted; nothing was written.", 130)
+    except MemoryError:
+        return _refuse("There is not enough memory for this table; select fewer columns or rows.")
+    except BrokenPipeError:
+        # The reader of our output went away; there is nobody left to tell.
+        sys.stderr.close()
+        return 1
+    except Exception as problem:
+        return _unexpected(problem)
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _unexpected(problem: Exception) -> int:
+    """Usage errors of the parser become one sentence; anything else names only its type.
+
+    An unforeseen exception's text may hold a record's values, so it is never printed.
+    """
+    message = getattr(problem, "format_message", None)
+    if callable(message):
+        return _refuse(" ".join(str(message()).split()) + " See privgmm --help.")
+    if type(problem).__name__ == "Abort":
+        return _say("Interrupted; nothing was written.", 130)
+    return _say(
+        f"privgmm failed on an unexpected {type(problem).__name__}; nothing was written. "
+        "Please report how it was called, without your data.",
+        1,
+    )
+
+
+def _refuse(sentence: str) -> int:
+    return _say(f"Error: {sentence}", 2)
+
+
+def _say(sentence: str, code: int) -> int:
+    print(" ".join(sentence.split()), file=sys.stderr)
+    return code
+
+
+def _leak_warning() -> type[Warning]:
+    from privgmm.errors import PrivacyLeakWarning
+
+    return PrivacyLeakWarning
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"Warning: {message}", file=sys.stderr)

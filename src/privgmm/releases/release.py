@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privgmm.errors import InputError
 from privgmm.model.mixture import Floats, Mixture
-from privgmm.release.guarantee import Guarantee
+from privgmm.releases.guarantee import Guarantee
 
 _SOFTWARE = ("privgmm", "numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
 
@@ -28,6 +28,7 @@ class Release:
     mixture: Mixture
     guarantee: Guarantee
     feature_names: tuple[str, ...] = ()
+    label_name: str = "label"
     software: dict[str, str] = field(default_factory=software_versions)
 
     def __post_init__(self) -> None:
@@ -35,6 +36,11 @@ class Release:
         if len(names) != self.mixture.dim:
             raise InputError(
                 f"{self.mixture.dim} features need {self.mixture.dim} names, got {len(names)}."
+            )
+        if len({*names, self.label_name}) != len(names) + 1:
+            raise InputError(
+                f"Column names must be distinct and differ from the label's, {self.label_name!r}; "
+                "rename the columns that share a name."
             )
         object.__setattr__(self, "feature_names", tuple(names))
 
@@ -51,7 +57,7 @@ class Release:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as a JSON document; the file appears whole or not at all."""
         from privgmm.files import whole_file
-        from privgmm.release.document import dump
+        from privgmm.releases.document import dump
 
         text = dump(self)
         with whole_file(path) as temporary:
@@ -61,12 +67,12 @@ class Release:
     def load(cls, path: str | os.PathLike[str]) -> Release:
         """Read a release document; a damaged or newer one is refused with a sentence."""
         from privgmm.files import read_limited
-        from privgmm.release.document import LARGEST_FILE, parse
+        from privgmm.releases.document import LARGEST_FILE, parse
 
         return parse(read_limited(path, LARGEST_FILE), str(path))
 
     def to_sklearn(self) -> Any:
         """The mixture as a plain fitted ``sklearn.mixture.GaussianMixture``."""
-        from privgmm.release.export import gaussian_mixture
+        from privgmm.releases.export import gaussian_mixture
 
         return gaussian_mixture(self.mixture)

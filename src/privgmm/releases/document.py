@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from privgmm.errors import InputError
 from privgmm.model.mixture import Mixture
-from privgmm.release.guarantee import Guarantee, Mechanism, Status, Unit
-from privgmm.release.release import Release
+from privgmm.releases.guarantee import Guarantee, Mechanism, Status, Unit
+from privgmm.releases.release import Release
 
 FORMAT = "privgmm-release"
 VERSION = 1
@@ -61,6 +61,7 @@ class ReleaseDocument(_Part):
     version: Literal[1]
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     features: list[str] = Field(min_length=1)
+    label: str
     mixture: MixturePart
     guarantee: GuaranteePart
     software: dict[str, str]
@@ -76,6 +77,7 @@ def dump(release: Release) -> str:
         "format": FORMAT,
         "version": VERSION,
         "features": list(release.feature_names),
+        "label": release.label_name,
         "mixture": {
             "classes": list(mixture.classes),
             "weights": mixture.weights.tolist(),
@@ -115,13 +117,21 @@ def schema() -> dict[str, Any]:
 
 def _release(document: ReleaseDocument) -> Release:
     part, model = document.guarantee, document.mixture
-    stated = part.model_dump(exclude={"neighbours", "promise", "mechanisms"})
     guarantee = Guarantee(
-        **{k: tuple(v) if isinstance(v, list) else v for k, v in stated.items()},
+        status=part.status,
+        unit=part.unit,
+        adjacency=part.adjacency,
+        epsilon=part.epsilon,
+        delta=part.delta,
+        mu=part.mu,
+        publishable=part.publishable,
         mechanisms=tuple(Mechanism(**m.model_dump()) for m in part.mechanisms),
+        assumed_public=tuple(part.assumed_public),
+        not_protected=tuple(part.not_protected),
+        notes=tuple(part.notes),
     )
     mixture = Mixture(model.weights, model.means, model.covariances, model.classes)
-    return Release(mixture, guarantee, tuple(document.features), document.software)
+    return Release(mixture, guarantee, tuple(document.features), document.label, document.software)
 
 
 def _digest(body: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """The published object and its document. Post-processing only: nothing here can reach private data."""
 
-from privgmm.release.guarantee import Guarantee, Mechanism
-from privgmm.release.release import Release
+from privgmm.releases.guarantee import Guarantee, Mechanism
+from privgmm.releases.release import Release
 
 __all__ = ["Guarantee", "Mechanism", "Release"]

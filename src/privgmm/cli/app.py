@@ -1,0 +1,136 @@
+"""The commands and their options; each body imports what it needs, so that --help is instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    help="Publish a Gaussian mixture model of a sensitive table under differential privacy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def command() -> Callable[..., Any]:
+    return typer.main.get_command(app)
+
+
+class Unit(StrEnum):
+    LABEL = "label"
+    RECORD = "record"
+
+
+class MechanismName(StrEnum):
+    PROVEN = "proven"
+    PUBLISHED = "published"
+
+
+class AdjacencyName(StrEnum):
+    REPLACE = "replace"
+    ADD_REMOVE = "add-remove"
+
+
+class Engine(StrEnum):
+    LOCAL = "local"
+    DASK = "dask"
+
+
+Seed = Annotated[
+    int | None,
+    typer.Option(help="For experiments only: a seeded release is stamped not publishable."),
+]
+
+
+@app.command()
+def release(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of parts.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy loss bound.")],
+    delta: Annotated[float, typer.Option(help="Probability the bound may fail, e.g. 1e-5.")],
+    unit: Annotated[Unit, typer.Option(help="What is protected: each label, or each record.")],
+    label: Annotated[str | None, typer.Option(help="The label column.")] = None,
+    components: Annotated[
+        int | None, typer.Option(help="Without --label: how many components to fit.")
+    ] = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(help="LO,HI for all columns, or a CSV file with columns column,lo,hi."),
+    ] = None,
+    radius: Annotated[float | None, typer.Option(help="Radius of the ball of records.")] = None,
+    center: Annotated[
+        Path | None, typer.Option(help="CSV file with one row: the center of the ball.")
+    ] = None,
+    classes: Annotated[str | None, typer.Option(help="The public class list: a,b,c.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Feature columns: c1,c2.")] = None,
+    mechanism: Annotated[MechanismName, typer.Option()] = MechanismName.PROVEN,
+    adjacency: Annotated[AdjacencyName, typer.Option()] = AdjacencyName.REPLACE,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Ledger to charge before noise is drawn.")
+    ] = None,
+    engine: Annotated[Engine, typer.Option()] = Engine.LOCAL,
+    seed: Seed = None,
+    output: Annotated[Path, typer.Option("-o", "--output")] = Path("release.json"),
+) -> None:
+    """Publish a table as a mixture with a differential-privacy guarantee."""
+    from privgmm.cli import release as body
+
+    body.run(
+        body.Options(
+            data,
+            label,
+            unit.value,
+            epsilon,
+            delta,
+            components,
+            bounds,
+            radius,
+            center,
+            classes,
+            columns,
+            mechanism.value,
+            adjacency.value,
+            ledger,
+            engine.value,
+            seed,
+            output,
+        )  # fmt: skip
+    )
+
+
+@app.command()
+def show(
+    path: Annotated[Path, typer.Argument(metavar="RELEASE")],
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Print what a release promises and holds."""
+    from privgmm.cli import show as body
+
+    body.run(path, as_json)
+
+
+@app.command()
+def sample(
+    path: Annotated[Path, typer.Argument(metavar="RELEASE")],
+    n: Annotated[int, typer.Option("-n", help="How many rows.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="OUT.csv or OUT.parquet")],
+    per_class: Annotated[bool, typer.Option(help="N rows of every class.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Makes the sample repeatable.")] = None,
+) -> None:
+    """Draw synthetic rows from a release; costs no privacy."""
+    from privgmm.cli import sample as body
+
+    body.run(path, n, output, per_class, seed)
+
+
+@app.command()
+def demo(out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("demo")) -> None:
+    """A proven release of Iris, its report and a synthetic sample."""
+    from privgmm.cli import demo as body
+
+    body.run(out)

@@ -1,0 +1,83 @@
+"""Where records may lie, as the user states it: a ball, or per-column ranges. Never read from data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privgmm.errors import InputError
+from privgmm.model.mixture import Floats
+
+# Rows far outside are brought this close before any arithmetic, so that 1e308 cannot overflow;
+# the clip into the ball itself is the privacy layer's, in integers.
+_FAR = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """An axis-aligned ellipsoid {x : ||(x - center) / scale||_2 <= 1} that stands for the stated bounds."""
+
+    center: Floats
+    scale: Floats
+
+    @property
+    def enclosing_radius(self) -> float:
+        """The radius of the smallest ball around ``center`` that holds the region."""
+        return float(self.scale.max())
+
+    def to_unit(self, X: Floats) -> Floats:
+        """Rows in coordinates where the region is the unit ball; each row on its own."""
+        with np.errstate(over="ignore"):
+            shifted = X / self.scale - self.center / self.scale
+        return np.clip(shifted, -_FAR, _FAR)
+
+    def from_unit(self, means: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+        """Means (K, d) and covariances (K, d, d) back in the user's coordinates."""
+        return (
+            means * self.scale + self.center,
+            covariances * np.outer(self.scale, self.scale),
+        )
+
+
+def stated_region(dim: int, bounds: Any, radius: float | None, center: ArrayLike | None) -> Region:
+    """The region of ``radius`` and ``center``, or of ``bounds = (lo, hi)`` (scalars or one per column).
+
+    A box with half-widths h becomes the ellipsoid with semi-axes sqrt(d) h, the smallest of its
+    shape that holds the box.
+    """
+    if (bounds is None) == (radius is None):
+        raise InputError(
+            "Record-level releases need where rows may lie, stated by you: give either radius "
+            "(with center) or bounds=(lo, hi)."
+        )
+    if radius is not None:
+        return _ball(dim, radius, center)
+    if center is not None:
+        raise InputError("A center goes with a radius; bounds=(lo, hi) already fix the center.")
+    try:
+        low, high = (np.broadcast_to(_numbers(side), (dim,)) for side in bounds)
+    except (TypeError, ValueError):
+        raise InputError(f"Bounds must be a pair (lo, hi) of numbers, or of {dim} each.") from None
+    half = high / 2 - low / 2
+    if not (np.isfinite(half).all() and (half > 0).all()):
+        raise InputError("Bounds must be finite with lo < hi in every column.")
+    return Region(low / 2 + high / 2, half * np.sqrt(dim))
+
+
+def _ball(dim: int, radius: float, center: ArrayLike | None) -> Region:
+    if not (np.isfinite(radius) and radius > 0):
+        raise InputError(f"The radius must be a positive number, got {radius}.")
+    try:
+        middle = np.broadcast_to(_numbers(0.0 if center is None else center), (dim,))
+    except (TypeError, ValueError):
+        raise InputError(f"The center must be one number or {dim} numbers.") from None
+    if not np.isfinite(middle).all():
+        raise InputError("The center must be finite numbers.")
+    return Region(np.array(middle), np.full(dim, float(radius)))
+
+
+def _numbers(values: ArrayLike) -> Floats:
+    return np.asarray(values, dtype=np.float64)
