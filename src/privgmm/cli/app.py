@@ -99,7 +99,7 @@ def release(
             engine.value,
             seed,
             output,
-        )  # fmt: skip
+        )
     )
 
 

@@ -1,0 +1,140 @@
+"""Release documents: exact round trip, refusal of damaged and newer files, schema in step."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import privgmm.releases.document as document
+from privgmm import InputError, Mixture, Release
+from privgmm.datasets import synthetic
+from privgmm.model import fit
+from privgmm.releases import Guarantee, Mechanism
+
+
+def example(classes=("a", "b", "c"), seed=0):
+    x, y = synthetic(200, 3, 2, seed)
+    m = fit(x, y)
+    mixture = Mixture(m.weights, m.means, m.covariances, classes)
+    steps = (Mechanism("cells", 12, 1.5, 5.6, 0.268),)
+    guarantee = Guarantee("proven", "label", "label", 1.0, 1e-5, 0.268, True, steps, ("N",))
+    return Release(mixture, guarantee, ("height", "weight"), "risk")
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 9999), st.sampled_from([("a", "b", "c"), (1, 2, 3), ("é<b>", 2, True)]))
+def test_round_trip_is_exact_to_the_last_bit(seed, classes):
+    before = example(classes, seed)
+    after = document.parse(document.dump(before).encode(), "file")
+    for name in ("weights", "means", "covariances"):
+        left, right = getattr(before.mixture, name), getattr(after.mixture, name)
+        assert left.tobytes() == right.tobytes()
+    assert after.mixture.classes == before.mixture.classes
+    assert [type(c) for c in after.mixture.classes] == [type(c) for c in classes]
+    assert after.guarantee == before.guarantee
+    assert (after.feature_names, after.label_name) == (("height", "weight"), "risk")
+    assert after.software == before.software
+
+
+def test_save_and_load_sample_alike(tmp_path):
+    before = example()
+    before.save(tmp_path / "r.json")
+    after = Release.load(tmp_path / "r.json")
+    np.testing.assert_array_equal(before.sample(50, seed=1)[0], after.sample(50, seed=1)[0])
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_every_single_byte_change_is_refused_or_harmless():
+    data = document.dump(example()).encode()
+    rng = np.random.default_rng(0)
+    reference = document.parse(data, "file")
+    for _ in range(2000):
+        position, byte = rng.integers(len(data)), rng.integers(256)
+        changed = data[:position] + bytes([byte]) + data[position + 1 :]
+        try:
+            got = document.parse(changed, "file")
+        except InputError as refusal:
+            assert "\n" not in str(refusal)
+        else:  # white space only
+            assert got.mixture.means.tobytes() == reference.mixture.means.tobytes()
+            assert got.guarantee == reference.guarantee
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, -3])
+def test_truncated_files_are_refused(keep):
+    with pytest.raises(InputError, match="cut off"):
+        document.parse(document.dump(example()).encode()[:keep], "file")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"[]", b"{}", b"[" * 100_000, b'{"format": "privgmm-release"}', b"\xff\xfe", b"1" * 10_000],
+)
+def test_what_is_not_a_release_is_one_sentence(data):
+    with pytest.raises(InputError) as caught:
+        document.parse(data, "file")
+    assert "\n" not in str(caught.value)
+
+
+def forged(**changes):
+    """A document with other content but a right digest, as an attacker could write it."""
+    body = json.loads(document.dump(example()))
+    del body["sha256"]
+    body.update(changes)
+    body["sha256"] = document._digest(body)
+    return json.dumps(body).encode()
+
+
+def test_newer_versions_ask_for_an_upgrade():
+    with pytest.raises(InputError, match="upgrade privgmm"):
+        document.parse(forged(version=2), "file")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 0},
+        {"mixture": {"classes": [1], "weights": [1], "means": [[0]], "covariances": [[[-1]]]}},
+        {"mixture": {"classes": [1], "weights": [2], "means": [[0]], "covariances": [[[1]]]}},
+        {"mixture": None},
+        {"features": []},
+        {"features": ["one"]},
+        {"extra": 1},
+    ],
+)
+def test_content_is_validated_even_with_a_right_digest(changes):
+    with pytest.raises(InputError, match="not a valid"):
+        document.parse(forged(**changes), "file")
+
+
+def test_the_shipped_schema_is_the_model_s():
+    shipped = Path(document.__file__).with_name("release.schema.json")
+    assert json.loads(shipped.read_text()) == document.schema()
+
+
+def test_large_files_and_missing_files_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match="Cannot read"):
+        Release.load(tmp_path / "none.json")
+    monkeypatch.setattr(document, "LARGEST_FILE", 100)
+    example().save(tmp_path / "r.json")
+    with pytest.raises(InputError, match="larger than"):
+        Release.load(tmp_path / "r.json")
+
+
+def test_column_names_must_be_distinct():
+    with pytest.raises(InputError, match="distinct"):
+        Release(example().mixture, example().guarantee, ("risk", "b"), "risk")
+    with pytest.raises(InputError, match="2 names"):
+        Release(example().mixture, example().guarantee, ("b",), "risk")
+
+
+def test_sklearn_export_has_the_same_density():
+    release = example()
+    x, _ = release.sample(100, seed=0)
+    model = release.to_sklearn()
+    np.testing.assert_allclose(model.score_samples(x), release.mixture.log_density(x), rtol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(x), release.mixture.predict_proba(x), atol=1e-10)
+    assert model.sample(5)[0].shape == (5, 2)
