@@ -16,15 +16,26 @@ from privgmm.errors import InputError
 SLACK_SHARE = 1e-3
 # Total variation between a discrete and a rounded continuous Gaussian is below this over sigma^2.
 TV_CONSTANT = 0.021
-# dp-accounting searches to 1e-12; this keeps every rounding on the safe side.
-_SAFETY = 1e-9
+# No release may be further than this from its continuous twin, so that a ledger can add up many.
+TV_LIMIT = 2.0**-60
+# Inside this range dp-accounting's conversions are exact to 1e-9 (tests/privacy/test_accounting.py),
+SMALLEST_EPSILON = 1e-5
+SMALLEST_DELTA = 1e-30
+# and this margin covers them together with the curator's tolerance for budgets spent in parts.
+_SAFETY = 1e-8
 
 
 def check_epsilon_delta(epsilon: float, delta: float) -> None:
+    """Refuse budgets that mean nothing or lie where their conversion loses digits."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise InputError(f"Epsilon must be a positive number, got {epsilon}.")
     if not 0 < delta < 1:
         raise InputError(f"Delta must lie strictly between 0 and 1, got {delta}.")
+    if epsilon < SMALLEST_EPSILON or delta < SMALLEST_DELTA:
+        raise InputError(
+            f"Epsilon must be at least {SMALLEST_EPSILON:g} and delta at least {SMALLEST_DELTA:g}, "
+            f"got epsilon={epsilon:g}, delta={delta:g}."
+        )
 
 
 def mu_from_epsilon(epsilon: float, delta: float) -> float:
@@ -42,7 +53,10 @@ def epsilon_from_mu(mu: float, delta: float) -> float:
 
     if not (math.isfinite(mu) and mu > 0):
         raise InputError(f"mu must be a positive number, got {mu}.")
-    return float(get_epsilon_gaussian(1 / mu, delta * (1 - SLACK_SHARE))) * (1 + _SAFETY)
+    check_epsilon_delta(SMALLEST_EPSILON, delta)
+    epsilon = float(get_epsilon_gaussian(1 / mu, delta * (1 - SLACK_SHARE)))
+    # Below SMALLEST_EPSILON the search loses digits, and nobody needs the difference.
+    return max(epsilon * (1 + _SAFETY), SMALLEST_EPSILON)
 
 
 def compose(mus: Iterable[float]) -> float:
@@ -50,6 +64,12 @@ def compose(mus: Iterable[float]) -> float:
     return math.sqrt(math.fsum(mu * mu for mu in mus))
 
 
-def discretisation_slack(epsilon: float, scales: Iterable[float]) -> float:
-    """Extra delta of integer noise: (1 + e^eps) * sum_j 0.021 / scale_j^2, scales in grid steps."""
-    return (1 + math.exp(epsilon)) * math.fsum(TV_CONSTANT / (s * s) for s in scales)
+def total_variation(scales: Iterable[float]) -> float:
+    """Distance of integer noise from rounded continuous noise: sum_j 0.021 / scale_j^2 (grid steps)."""
+    return math.fsum(TV_CONSTANT / (s * s) for s in scales)
+
+
+def discretisation_slack(epsilon: float, distance: float) -> float:
+    """Extra delta of a mechanism this far, in total variation, from a proven one: (1 + e^eps) tau."""
+    # e^700 is beyond any use and still a float.
+    return (1 + math.exp(min(epsilon, 700.0))) * distance

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from privgmm.errors import BudgetError, InputError
 from privgmm.privacy.accounting import (
     SLACK_SHARE,
+    TV_LIMIT,
     check_epsilon_delta,
     compose,
     discretisation_slack,
     mu_from_epsilon,
+    total_variation,
 )
 from privgmm.privacy.noise import NoiseSource
 from privgmm.privacy.query import Adjacency, Query
@@ -23,7 +25,7 @@ from privgmm.statistics import Integers, Source
 # Every coordinate is multiplied up until its noise spans at least this many grid steps, which
 # makes the difference between discrete and continuous noise negligible (integer-noise.md).
 FINEST_SCALE = 2.0**40
-# Beyond this a draw could leave 64 bits (128 standard deviations away): refused, never wrapped.
+# Beyond this a draw could leave 64 bits (256 standard deviations away): refused, never wrapped.
 COARSEST_SCALE = 2.0**55
 # A sensitivity and a scale are floats: this covers their rounding, upwards.
 _ROUND_UP = 1 + 2.0**-40
@@ -65,7 +67,7 @@ class Curator:
         self.epsilon = epsilon
         self.delta = delta
         self.mu = mu_from_epsilon(epsilon, delta)
-        self._slack = 0.0
+        self._distance = 0.0
         self._records: list[MechanismRecord] = []
 
     @property
@@ -92,17 +94,16 @@ class Curator:
         scales = np.asarray(query.steps, dtype=np.float64) * sigma
         multipliers = [_power_of_two(scale) for scale in scales]
         fine = [float(scale * m) for scale, m in zip(scales, multipliers, strict=True)]
-        slack = self._slack + discretisation_slack(self.epsilon, fine)
-        if slack > SLACK_SHARE * self.delta:
+        distance = self._distance + total_variation(fine)
+        slack = discretisation_slack(self.epsilon, distance)
+        if distance > TV_LIMIT or slack > SLACK_SHARE * self.delta:
             raise InputError(
                 f"Epsilon {self.epsilon:g} with delta {self.delta:g} is too extreme for integer "
                 "noise; choose a smaller epsilon or a larger delta."
             )
         # The cost is written down before anything is drawn: a crash can waste budget, not leak.
-        self._slack = slack
-        self._records.append(
-            MechanismRecord(query.name, len(fine), sensitivity, sigma, mu)
-        )
+        self._distance = distance
+        self._records.append(MechanismRecord(query.name, len(fine), sensitivity, sigma, mu))
         exact = self._source.total(query.kernel).ravel()
         return _noised(exact, fine, multipliers, self._noise)
 
