@@ -20,9 +20,13 @@ def test_success_replaces_the_old_file(tmp_path):
 
 
 def test_failure_leaves_nothing(tmp_path):
-    with pytest.raises(RuntimeError), whole_file(tmp_path / "out") as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+    def fail_halfway():
+        with whole_file(tmp_path / "out") as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_halfway()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -50,17 +50,18 @@ def test_save_and_load_sample_alike(tmp_path):
 def test_every_single_byte_change_is_refused_or_harmless():
     data = document.dump(example()).encode()
     rng = np.random.default_rng(0)
-    reference = document.parse(data, "file")
+    reference, refused = document.parse(data, "file"), 0
     for _ in range(2000):
         position, byte = rng.integers(len(data)), rng.integers(256)
         changed = data[:position] + bytes([byte]) + data[position + 1 :]
         try:
             got = document.parse(changed, "file")
-        except InputError as refusal:
-            assert "\n" not in str(refusal)
+        except InputError:
+            refused += 1
         else:  # white space only
             assert got.mixture.means.tobytes() == reference.mixture.means.tobytes()
             assert got.guarantee == reference.guarantee
+    assert refused > 1000
 
 
 @pytest.mark.parametrize("keep", [0, 1, 100, -3])

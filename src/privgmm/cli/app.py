@@ -134,3 +134,52 @@ def demo(out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("dem
     from privgmm.cli import demo as body
 
     body.run(out)
+
+
+@app.command()
+def plan(
+    n: Annotated[str, typer.Option("--n", help="Table sizes: N or N1,N2,...")],
+    classes: Annotated[int, typer.Option(help="Number of classes.")],
+    dim: Annotated[int, typer.Option(help="Number of feature columns.")],
+    unit: Annotated[Unit, typer.Option(help="What is protected: each label, or each record.")],
+    epsilon: Annotated[str, typer.Option(help="Epsilons: E1,E2,...")] = "0.5,1,2,4",
+    delta: Annotated[float, typer.Option()] = 1e-5,
+    radius: Annotated[float | None, typer.Option(help="Ball to state at record level.")] = None,
+    target_kl: Annotated[
+        float | None, typer.Option(help="Report the smallest epsilon that reaches this KL.")
+    ] = None,
+    rehearsals: Annotated[int, typer.Option(help="Invented tables per row.")] = 10,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Plot: OUT.svg, .png or .pdf")
+    ] = None,
+) -> None:
+    """Forecast KL and accuracy for sizes and epsilons; touches no private data."""
+    from privgmm.cli import plan as body
+    from privgmm.plan import Question
+
+    question = Question(
+        tuple(int(size) for size in body.numbers(n, int, "--n")),
+        classes,
+        dim,
+        unit.value,
+        body.numbers(epsilon, float, "--epsilon"),
+        delta,
+        radius,
+        rehearsals,
+    )
+    body.run(question, target_kl, output)
+
+
+@app.command()
+def report(
+    path: Annotated[Path, typer.Argument(metavar="RELEASE")],
+    output: Annotated[Path, typer.Option("-o", "--output")] = Path("report.html"),
+    reference: Annotated[
+        Path | None, typer.Option(help="The private table, for a copy that stays inside.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="The label column of --reference.")] = None,
+) -> None:
+    """Write one self-contained HTML page about a release."""
+    from privgmm.cli import report as body
+
+    body.run(path, output, reference, label)
