@@ -1,0 +1,150 @@
+"""CSV through pyarrow. Its own errors quote cells, so none of its messages is passed on."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from privgmm.errors import InputError
+from privgmm.frames.names import Choice, check_names, looks_like_data
+from privgmm.frames.screen import refuse_text
+
+# One block must hold the longest line; 16 MiB is a line of a million cells.
+_BLOCK = 1 << 24
+_LONGEST_HEADER = 1 << 26
+
+
+def csv_names(path: Path) -> tuple[str, ...]:
+    """The names in the header line; only that line is read."""
+    return _header(path)[0]
+
+
+def csv_batches(path: Path, choice: Choice) -> Iterator[Any]:
+    """Record batches of the chosen columns: features as float64, the label as text."""
+    import pyarrow as pa
+
+    names, has_rows = _header(path)
+    if not has_rows:
+        return
+    wrong: list[int] = []
+    types = {name: pa.float64() for name in choice.features}
+    try:
+        yield from _stream(path, choice, types, wrong, one_column=len(names) == 1)
+    except _failures():
+        refuse_text(_text_columns(path, choice), str(path))
+        raise InputError(
+            f"{path} is not a readable CSV file; save it as UTF-8 text with commas between cells."
+        ) from None
+    if wrong:
+        raise InputError(
+            f"{path} has {len(wrong)} lines whose number of cells is not {len(names)}, the number "
+            "of its columns; repair or remove those lines."
+        )
+
+
+def csv_labels(path: Path, label: str) -> set[str]:
+    """The distinct texts of the label column."""
+    only = Choice((), label)
+    found: set[str] = set()
+    for batch in csv_batches(path, only):
+        found.update(value for value in batch.column(0).unique().to_pylist() if value is not None)
+    return found
+
+
+def _stream(
+    path: Path, choice: Choice, types: dict[str, Any], wrong: list[int], one_column: bool
+) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    def count(row: Any) -> str:
+        wrong.append(row.actual_columns)
+        return "skip"
+
+    included = [*choice.features] + ([choice.label] if choice.label is not None else [])
+    if choice.label is not None:
+        types = {**types, choice.label: pa.string()}
+    with arrow_csv.open_csv(
+        path,
+        read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
+        parse_options=arrow_csv.ParseOptions(
+            newlines_in_values=True,
+            # In a file of one column an empty line is a missing cell, not decoration.
+            ignore_empty_lines=not one_column,
+            invalid_row_handler=count,
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=included,
+            column_types=types,
+            # An unquoted NA is missing, as R and pandas write it; a quoted "NA" is a class.
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    ) as reader:
+        yield from reader
+
+
+def _text_columns(path: Path, choice: Choice) -> list[str]:
+    """Which chosen features hold cells that are not numbers (a second, slower pass)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    types = {name: pa.string() for name in choice.features}
+    found: set[str] = set()
+    try:
+        for batch in _stream(path, choice, types, [], one_column=False):
+            # The columns come in the order in which _stream includes them: features first.
+            for j, name in enumerate(choice.features):
+                try:
+                    pc.cast(pc.utf8_trim_whitespace(batch.column(j)), pa.float64())
+                except _failures():
+                    found.add(name)
+    except _failures():
+        pass  # unreadable for another reason, which the caller reports
+    return [name for name in choice.features if name in found]
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return (pa.lib.ArrowException, OSError, ValueError, LookupError, EOFError, csv.Error)
+
+
+def _header(path: Path) -> tuple[tuple[str, ...], bool]:
+    """Names in the header, and whether any line follows."""
+    with _text(path) as text:
+        rows = csv.reader(iter(lambda: text.readline(_LONGEST_HEADER), ""))
+        header = next((row for row in rows if row), None)
+        has_rows = next((True for row in rows if row), False)
+    if header is None:
+        raise InputError(f"{path} is empty; give a table with a header line and rows.")
+    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+        raise InputError(
+            f"{path} separates its cells by semicolons or tabs; save it with commas between cells."
+        )
+    if any(looks_like_data(name) for name in header):
+        raise InputError(
+            f"The first line of {path} looks like data; add a header line with column names."
+        )
+    return check_names(header, str(path)), has_rows
+
+
+@contextmanager
+def _text(path: Path) -> Iterator[io.TextIOWrapper]:
+    """The file as text (gzip unpacked by its name); failures become one sentence."""
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(path) as stream:
+            # surrogateescape: bytes that are not UTF-8 matter only in the columns that are read.
+            yield io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    except _failures() as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise InputError(
+            f"{path} is not a readable CSV file; save it as UTF-8 text with commas between cells."
+        ) from None

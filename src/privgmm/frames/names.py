@@ -1,0 +1,113 @@
+"""Which columns are features and which one is the label: decided from names alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from privgmm.errors import InputError
+
+_LISTED = 10
+_LONGEST = 60
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_INTEGER = re.compile(r"\s*[+-]?\d+\s*")
+# Bytes that were not UTF-8, as Python marks them.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Names that pandas gives to a saved row index, which is an identifier and not a feature.
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns to read, by name; ``label`` is None for an unlabelled table."""
+
+    features: tuple[str, ...]
+    label: str | None
+
+
+def shown(names: Iterable[str]) -> str:
+    """At most ten names for a message, escaped and cut.
+
+    A name that looks like a number is not shown: in a file without a header it is a record's value.
+    """
+    listed = list(names)
+    words = [_shown(name) for name in listed[:_LISTED]]
+    more = len(listed) - len(words)
+    return ", ".join(words) + (f" and {more} more" if more > 0 else "")
+
+
+def _shown(name: str) -> str:
+    if _NUMBER.fullmatch(name):
+        return "(a number)"
+    return ascii(name if len(name) <= _LONGEST else name[:_LONGEST] + "...")
+
+
+def looks_like_data(name: str) -> bool:
+    """A header names no column 5.1: such a file has no header. (Columns 0, 1, 2 are common.)"""
+    return bool(_NUMBER.fullmatch(name)) and not _INTEGER.fullmatch(name)
+
+
+def check_names(names: Sequence[object], where: str) -> tuple[str, ...]:
+    """Column names as distinct strings."""
+    if not names:
+        raise InputError(f"{where} has no columns; give a table with named columns.")
+    # Integer names are what pandas numbers columns with; other objects have no faithful text.
+    plain = tuple(str(n) if isinstance(n, int) else n for n in names)
+    if not all(isinstance(name, str) for name in plain):
+        raise InputError(f"Column names of {where} must be text; rename the columns.")
+    text = tuple(str(name) for name in plain)
+    if any(_SURROGATE.search(name) for name in text if not name.isascii()):
+        raise InputError(f"Column names of {where} must be valid UTF-8 text; rename them.")
+    twice = [name for name, count in Counter(text).items() if count > 1]
+    if twice:
+        raise InputError(f"{where} has more than one column named {shown(twice)}; rename them.")
+    return text
+
+
+def choose(
+    names: tuple[str, ...], columns: Sequence[str] | None, label: str | None, where: str
+) -> Choice:
+    """Features and label of a table with these (checked) column names."""
+    if isinstance(columns, str):
+        raise InputError("The columns must be a list of names, not one text.")
+    known = set(names)
+    if label is not None and label not in known:
+        raise InputError(
+            f"{where} has no label column {_shown(str(label))}; its columns are {shown(names)}."
+        )
+    if columns is None:
+        features = tuple(name for name in names if name != label)
+        unnamed = [name for name in features if _INDEX.fullmatch(name)]
+        if unnamed:
+            raise InputError(
+                f"{where} has a column without a name of its own ({_shown(unnamed[0])}), perhaps a "
+                "saved row index; list the columns to use or save the table without it."
+            )
+    else:
+        features = tuple(str(name) for name in columns)
+        _check_wanted(features, known, names, label, where)
+    if not features:
+        raise InputError(f"{where} has no feature columns besides the label; add some.")
+    return Choice(features, label)
+
+
+def _check_wanted(
+    wanted: tuple[str, ...],
+    known: set[str],
+    names: tuple[str, ...],
+    label: str | None,
+    where: str,
+) -> None:
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise InputError(
+            f"{where} has no column named {shown(unknown)}; its columns are {shown(names)}."
+        )
+    if label in wanted:
+        raise InputError(
+            f"The label column {_shown(str(label))} cannot also be a feature; leave it out."
+        )
+    if len(set(wanted)) != len(wanted):
+        raise InputError("The list of columns names one of them twice; name each once.")
