@@ -40,7 +40,7 @@ CASES = {
     "empty cell": (with_cell(3, 1, ""), COMMON, "b"),
     "infinite": (with_cell(3, 0, "inf"), COMMON, "a"),
     "string column": (with_cell(3, 0, "hello"), COMMON, "'a'"),
-    "missing label": (with_cell(3, 2, ""), COMMON, "label"),
+    "missing label": (with_cell(3, 2, ""), COMMON, "'cls'"),
     "epsilon zero": (table(), [*COMMON, "--epsilon", "0"], "Epsilon must be a positive"),
     "epsilon negative": (table(), [*COMMON, "--epsilon=-1"], "Epsilon must be a positive"),
     "epsilon nan": (table(), [*COMMON, "--epsilon", "nan"], "Epsilon must be a positive"),

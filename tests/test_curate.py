@@ -1,0 +1,145 @@
+"""``privgmm.release``: what it asks for, what it stamps, what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+
+import privgmm
+from privgmm import InputError, PrivacyLeakWarning
+from privgmm.datasets import synthetic
+
+X, Y = synthetic(300, 3, 2, seed=4)
+CLASSES = [0, 1, 2]
+RECORD = {"unit": "record", "radius": 20.0, "classes": CLASSES, "seed": 1}
+LABEL = {"unit": "label", "classes": CLASSES, "seed": 1}
+
+
+@pytest.mark.parametrize("settings", [LABEL, RECORD, {**RECORD, "adjacency": "add-remove"}])
+def test_a_proven_release_accounts_for_every_mechanism(settings):
+    r = privgmm.release(X, Y, epsilon=1.0, delta=1e-5, **settings)
+    g = r.guarantee
+    assert (g.status, g.unit, g.epsilon, g.delta) == ("proven", settings["unit"], 1.0, 1e-5)
+    assert g.mu == pytest.approx(0.2681, abs=2e-4)
+    assert math.hypot(*(m.mu for m in g.mechanisms)) <= g.mu * (1 + 1e-9)
+    # Nothing of the budget is left lying about.
+    assert math.hypot(*(m.mu for m in g.mechanisms)) == pytest.approx(g.mu, rel=1e-6)
+    for m in g.mechanisms:
+        assert m.mu == pytest.approx(m.sensitivity / m.sigma, rel=1e-9)
+    assert r.mixture.classes == (0, 1, 2)
+
+
+def test_unseeded_releases_are_publishable_and_seeded_ones_are_not():
+    assert privgmm.release(X, Y, unit="label", classes=CLASSES).guarantee.publishable
+    seeded = privgmm.release(X, Y, **LABEL)
+    assert not seeded.guarantee.publishable
+    assert "must not be published" in seeded.guarantee.promise
+    again = privgmm.release(X, Y, **LABEL)
+    np.testing.assert_array_equal(seeded.mixture.means, again.mixture.means)
+
+
+def test_unseeded_releases_differ():
+    first, second = (privgmm.release(X, Y, **{**RECORD, "seed": None}) for _ in range(2))
+    assert not np.array_equal(first.mixture.means, second.mixture.means)
+
+
+def test_a_class_list_read_from_labels_warns_and_is_named_in_the_statement():
+    with pytest.warns(PrivacyLeakWarning, match="class list"):
+        r = privgmm.release(X, Y, unit="label", seed=0)
+    assert any("class list" in item for item in r.guarantee.not_protected)
+    quiet = privgmm.release(X, Y, **LABEL)
+    assert not any("class list" in item for item in quiet.guarantee.not_protected)
+
+
+def test_published_is_stamped_and_never_publishable():
+    r = privgmm.release(X, Y, mechanism="published", unit="label", classes=CLASSES)
+    assert (r.guarantee.status, r.guarantee.mu) == ("as-published", None)
+    assert not r.guarantee.publishable
+    assert "not proven" in r.guarantee.promise
+
+
+def test_published_at_record_level_uses_the_stated_ball():
+    centre = np.array([100.0, -50.0])
+    moved = privgmm.release(
+        X + centre, Y, mechanism="published", **{**RECORD, "center": centre, "epsilon": 8.0}
+    )
+    still = privgmm.release(X, Y, mechanism="published", **{**RECORD, "epsilon": 8.0})
+    np.testing.assert_allclose(moved.mixture.means - centre, still.mixture.means, atol=1e-6)
+
+
+def test_a_moved_ball_moves_the_release():
+    centre = np.array([64.0, -32.0])
+    moved = privgmm.release(X + centre, Y, **{**RECORD, "center": centre, "epsilon": 4.0})
+    still = privgmm.release(X, Y, **{**RECORD, "epsilon": 4.0})
+    np.testing.assert_allclose(moved.mixture.means - centre, still.mixture.means, atol=0.05)
+
+
+def test_bounds_per_column_reach_the_user_s_units():
+    stretched = X * [1.0, 1000.0]
+    r = privgmm.release(
+        stretched, Y, epsilon=20.0, unit="record", classes=CLASSES, seed=0,
+        bounds=([-15, -15e3], [15, 15e3]),
+    )  # fmt: skip
+    reference = privgmm.fit(stretched, Y)
+    assert privgmm.kl_divergence(r.mixture, reference) < 2
+
+
+def test_one_gaussian_and_unlabelled_rows():
+    one = privgmm.release(
+        X, np.zeros(300, int), epsilon=8.0, unit="record", radius=20.0, classes=[0], seed=0
+    )
+    assert one.mixture.n_classes == 1
+    bare = privgmm.release(X, epsilon=8.0, unit="record", radius=20.0, n_components=1, seed=0)
+    assert bare.mixture.n_classes == 1
+    three = privgmm.release(X, epsilon=8.0, unit="record", radius=20.0, n_components=3, seed=0)
+    assert three.mixture.n_classes == 3
+
+
+def test_a_class_without_rows_is_released_all_the_same():
+    for settings in (LABEL, RECORD):
+        r = privgmm.release(X, Y, **{**settings, "classes": [0, 1, 2, 99]})
+        assert r.mixture.classes == (0, 1, 2, 99)
+        assert r.mixture.weights[3] < 0.2
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon": 0}, "Epsilon"),
+        ({"epsilon": math.inf}, "Epsilon"),
+        ({"delta": 0}, "Delta"),
+        ({"delta": 1.5}, "Delta"),
+        ({"unit": "person"}, "unit"),
+        ({"mechanism": "magic"}, "mechanism"),
+        ({"adjacency": "other"}, "adjacency"),
+        ({"unit": "record"}, "radius"),
+        ({"unit": "record", "radius": 1.0, "bounds": (0, 1)}, "either"),
+        ({"classes": [0, 1]}, "class list"),
+        ({"classes": [0, 1, 2, 2]}, "distinct"),
+    ],
+)
+def test_refusals(changes, words):
+    with pytest.raises(InputError, match=words):
+        privgmm.release(X, Y, **{**LABEL, **changes})
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "settings", "words"),
+    [
+        (X, Y[:-1], LABEL, "one per row"),
+        (np.where(X > 5, np.nan, X), Y, LABEL, "missing"),
+        (X, np.zeros(300), {**LABEL, "classes": [0]}, "two classes"),
+        (X, None, LABEL, "labels"),
+        (X, None, {"unit": "record", "radius": 9.0}, "n_components"),
+        (
+            X,
+            None,
+            {"mechanism": "published", "unit": "record", "radius": 9.0, "n_components": 2},
+            "needs labels",
+        ),
+        (np.zeros((0, 2)), [], LABEL, "rows"),
+    ],
+)
+def test_refusals_of_rows(x, y, settings, words):
+    with pytest.raises(InputError, match=words):
+        privgmm.release(x, y, **settings)
