@@ -118,10 +118,11 @@ def _header(path: Path) -> tuple[tuple[str, ...], bool]:
     """Names in the header, and whether any line follows."""
     with _text(path) as text:
         rows = csv.reader(iter(lambda: text.readline(_LONGEST_HEADER), ""))
-        header = next((row for row in rows if row), None)
+        header = next(rows, None)
         has_rows = next((True for row in rows if row), False)
-    if header is None:
-        raise InputError(f"{path} is empty; give a table with a header line and rows.")
+    # No searching for names further down: a line of data would be taken for them and shown.
+    if not header:
+        raise InputError(f"The first line of {path} is empty; write the column names there.")
     if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
         raise InputError(
             f"{path} separates its cells by semicolons or tabs; save it with commas between cells."

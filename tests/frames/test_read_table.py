@@ -122,6 +122,7 @@ def test_gzip(tmp_path: Path) -> None:
         ("y\n1\n", {"label": "y"}, "no feature columns"),
         ("", {}, "is empty"),
         ("\n\n", {}, "is empty"),
+        ("\nsecret,x\n1,2\n", {"label": "z"}, "first line of"),
         ("a,b", {}, "has no rows"),
         ("a,b\n", {}, "has no rows"),
         ("a,b\n\n\n", {}, "has no rows"),
