@@ -31,7 +31,7 @@ class CountQuery:
     name: str = "class counts"
 
     def sensitivity(self, adjacency):
-        return self.bound if adjacency == "label" else 2 * self.bound
+        return self.bound if adjacency == "label" else 3 * self.bound
 
 
 @dataclasses.dataclass
@@ -72,7 +72,7 @@ def test_without_noise_the_answer_is_the_exact_total():
     assert np.array_equal(held.answer(query(), 0.1), np.bincount(rows().codes))
 
 
-@pytest.mark.parametrize(("adjacency", "factor"), [("label", 1), ("replace", 2)])
+@pytest.mark.parametrize(("adjacency", "factor"), [("label", 1), ("replace", 3)])
 def test_noise_is_asked_at_steps_times_sensitivity_over_mu(adjacency, factor):
     noise = Silent()
     steps = np.array([1.0, 3.0, 0.3])

@@ -1,0 +1,119 @@
+"""The ledger's file: SQLite in WAL mode, append-only, one sentence for every way it can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from privgmm.errors import InputError
+
+# "pgml": tells a ledger from any other SQLite file.
+APPLICATION_ID = 0x70676D6C
+VERSION = 1
+# A spend takes milliseconds; whoever waits longer than this is waiting for a stuck process.
+_PATIENCE_SECONDS = 60.0
+
+_LAYOUT = (
+    """CREATE TABLE budget (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, relation TEXT,
+    epsilon REAL NOT NULL CHECK (epsilon > 0), delta REAL NOT NULL CHECK (delta > 0 AND delta < 1),
+    seal TEXT NOT NULL
+)""",
+    """CREATE TABLE spend (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, kind TEXT NOT NULL, relation TEXT,
+    epsilon REAL NOT NULL, delta REAL NOT NULL, note TEXT NOT NULL,
+    cost_mu REAL NOT NULL CHECK (cost_mu >= 0), cost_epsilon REAL NOT NULL CHECK (cost_epsilon >= 0),
+    cost_delta REAL NOT NULL CHECK (cost_delta >= 0), cost_distance REAL NOT NULL, seal TEXT NOT NULL,
+    CHECK (cost_mu > 0 OR cost_epsilon > 0)
+)""",
+    *(
+        f"CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table} "
+        "BEGIN SELECT RAISE(ABORT, 'append-only'); END"
+        for table in ("budget", "spend")
+        for action in ("UPDATE", "DELETE")
+    ),
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+@contextlib.contextmanager
+def transaction(path: Path, create: bool = False) -> Iterator[sqlite3.Connection]:
+    """A connection that holds the write lock; committed to disk when the block ends, or undone.
+
+    The lock is taken before anything is read, so two processes cannot both see the same rest.
+    """
+    with sentences(path):
+        if not create and not path.is_file():
+            raise InputError(
+                f"There is no ledger at {path}; make one with 'privgmm ledger budget'."
+            )
+        with contextlib.closing(_connect(path, create)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                if create and _is_empty(connection):
+                    for statement in _LAYOUT:
+                        connection.execute(statement)
+                check(connection, path)
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+
+@contextlib.contextmanager
+def sentences(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn every failure of the file into one sentence."""
+    try:
+        yield
+    except (sqlite3.NotSupportedError, sqlite3.OperationalError) as problem:
+        reason = str(problem)
+        if "locked" in reason or "busy" in reason:
+            reason = "another process is holding it; try again when that has ended"
+        raise InputError(f"Cannot use the ledger {path}: {reason}.") from None
+    except (sqlite3.Error, sqlite3.Warning):
+        raise InputError(
+            f"{path} is not a privgmm ledger, or it is damaged; restore it from a backup."
+        ) from None
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        reason = getattr(problem, "strerror", None) or "the path is not usable"
+        raise InputError(f"Cannot use the ledger {path}: {reason}.") from None
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse other databases, newer ledgers and damaged ones."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise InputError(f"{path} is not a privgmm ledger; name another file.")
+    if version > VERSION:
+        raise InputError(
+            f"{path} was written by a newer privgmm (ledger version {version}); upgrade to use it."
+        )
+    (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if state != "ok":
+        raise sqlite3.DatabaseError(state)
+
+
+def _connect(path: Path, create: bool) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None)
+    try:
+        if create and _is_empty(connection):
+            connection.execute("PRAGMA journal_mode = WAL")
+        # A spend must be on the disk before its noise is drawn, even if the power fails.
+        connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (objects,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return bool(objects == 0)
