@@ -139,3 +139,10 @@ def test_wide_integers_stay_distinct() -> None:
     table = table_from(np.eye(2), y=np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64))
     assert table.labels is not None
     assert table.labels.tolist() == [2**64 - 1, 2**64 - 2]
+
+
+def test_labels_that_are_not_utf8() -> None:
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
+    )
+    assert "not UTF-8" in refusal(pa.table({"a": [1.0], "y": broken}), label="y")

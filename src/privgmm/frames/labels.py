@@ -51,9 +51,11 @@ def missing_labels(column: Any) -> int:
 
 def _value_counts(column: Any) -> list[tuple[Any, int]]:
     pairs = _plain(column).value_counts()
-    return list(
-        zip(pairs.field("values").to_pylist(), pairs.field("counts").to_pylist(), strict=True)
-    )
+    try:
+        values = pairs.field("values").to_pylist()
+    except UnicodeDecodeError:
+        raise InputError("The labels hold text that is not UTF-8; save them as UTF-8.") from None
+    return list(zip(values, pairs.field("counts").to_pylist(), strict=True))
 
 
 def label_array(column: Any, kind: Kind | None = None) -> Labels:
