@@ -109,7 +109,10 @@ def _print_table(ledger: Ledger) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("#", "when (UTC)", "kind", "neighbours", "epsilon", "delta", "mu", "note")
+    table = Table(padding=(0, 1, 0, 0))
+    for heading in ("#", "when (UTC)", "kind", "protects", "epsilon", "delta", "mu"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("note", overflow="fold")
     for row in ledger.rows():
         cells = [
             str(row.number),
