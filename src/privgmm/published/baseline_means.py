@@ -1,0 +1,125 @@
+"""Baseline noise on weights and means: i.i.d. Laplace and Gaussian, min-MSE coloured, rank-1 (R1SMG)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from privgmm.model.mixture import Floats
+from privgmm.published.baseline_facts import (
+    TUNING_SEED,
+    Facts,
+    Part,
+    gaussian_scale,
+    iid,
+    r1smg_variance,
+)
+from privgmm.published.neighbours import mean_shifts
+from privgmm.solver import min_trace_ellipsoid
+
+
+def _draw_weights(
+    kind: str, facts: Facts, eps: float, delta: float, rng: np.random.Generator
+) -> Floats:
+    """Noise, clip at zero, renormalise."""
+    return np.asarray(_noisy_weights(kind, facts, eps, delta, rng, 1)[0])
+
+
+def _noisy_weights(
+    kind: str, facts: Facts, eps: float, delta: float, rng: np.random.Generator, times: int
+) -> Floats:
+    pi = facts.fitted.weights
+    noise = iid(kind, facts.sensitivities()[0], eps, delta, rng, (times, pi.size))
+    clipped = np.maximum(pi + noise, 0)
+    total = clipped.sum(axis=1, keepdims=True)
+    return np.where(total > 0, clipped / np.where(total > 0, total, 1), 1 / pi.size)
+
+
+def _weights_kl(kind: str, facts: Facts, eps: float, delta: float) -> float:
+    rng = np.random.default_rng(TUNING_SEED)
+    q = _noisy_weights(kind, facts, eps, delta, rng, 64)
+    ratio = np.where(q > 0, q, 1) / facts.fitted.weights
+    return float((q * np.log(ratio)).sum(axis=1).mean())
+
+
+def _draw_iid_means(
+    kind: str, facts: Facts, eps: float, delta: float, rng: np.random.Generator
+) -> Floats:
+    mu = facts.fitted.means
+    return mu + iid(kind, facts.sensitivities()[1], eps, delta, rng, mu.shape)
+
+
+def _iid_means_kl(kind: str, facts: Facts, eps: float, delta: float) -> float:
+    s = facts.sensitivities()[1]
+    variance = 2 * (s / eps) ** 2 if kind == "laplace" else gaussian_scale(s, eps, delta) ** 2
+    return _isotropic_kl(facts, variance)
+
+
+def _isotropic_kl(facts: Facts, variance: float | Floats) -> float:
+    """sum_k pi_k tr(Sigma_k^-1) variance_k / 2."""
+    trace = np.trace(facts.precisions, axis1=1, axis2=2)
+    return float(0.5 * facts.fitted.weights @ (trace * variance))
+
+
+def _colored_shapes(facts: Facts) -> Floats:
+    """(K, d, d) minimum-MSE noise at eps^2 = 2 ln(2/delta): the ellipsoid of the flips, weight I."""
+    if "colored" not in facts.cache:
+        facts.cache["colored"] = np.stack(
+            [
+                min_trace_ellipsoid(mean_shifts(facts.X, facts.codes, k, mu, "label")).shape
+                for k, mu in enumerate(facts.fitted.means)
+            ]
+        )
+    return facts.cache["colored"]
+
+
+def _draw_colored_means(facts: Facts, eps: float, delta: float, rng: np.random.Generator) -> Floats:
+    mu = facts.fitted.means
+    factors = np.linalg.cholesky(_colored_shapes(facts))
+    noise = (factors @ rng.standard_normal((*mu.shape, 1)))[:, :, 0]
+    return np.asarray(mu + gaussian_scale(1.0, eps, delta) * noise)
+
+
+def _colored_means_kl(facts: Facts, eps: float, delta: float) -> float:
+    cost = np.einsum("kij,kij->k", facts.precisions, _colored_shapes(facts))
+    return float(0.5 * gaussian_scale(1.0, eps, delta) ** 2 * facts.fitted.weights @ cost)
+
+
+def _r1smg_variances(facts: Facts, eps: float, delta: float) -> Floats:
+    """sigma* per class, from the largest mean shift of a label flip (as published: local)."""
+    if "shift" not in facts.cache:
+        facts.cache["shift"] = np.array(
+            [
+                np.linalg.norm(mean_shifts(facts.X, facts.codes, k, mu, "label"), axis=1).max()
+                for k, mu in enumerate(facts.fitted.means)
+            ]
+        )
+    d = facts.fitted.dim
+    return np.array([r1smg_variance(s, eps, delta, d) for s in facts.cache["shift"]])
+
+
+def _draw_r1smg_means(facts: Facts, eps: float, delta: float, rng: np.random.Generator) -> Floats:
+    """mu + z u: u uniform on the sphere, z ~ N(0, sigma*)."""
+    mu = facts.fitted.means
+    u = rng.standard_normal(mu.shape)
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    z = rng.standard_normal(mu.shape[0]) * np.sqrt(_r1smg_variances(facts, eps, delta))
+    return np.asarray(mu + z[:, None] * u)
+
+
+def _r1smg_means_kl(facts: Facts, eps: float, delta: float) -> float:
+    return _isotropic_kl(facts, _r1smg_variances(facts, eps, delta) / facts.fitted.dim)
+
+
+WEIGHT_PARTS = {
+    kind: Part(partial(_draw_weights, kind), partial(_weights_kl, kind))
+    for kind in ("laplace", "gaussian")
+}
+MEAN_PARTS = {
+    kind: Part(partial(_draw_iid_means, kind), partial(_iid_means_kl, kind))
+    for kind in ("laplace", "gaussian")
+} | {
+    "colored-gaussian": Part(_draw_colored_means, _colored_means_kl),
+    "r1smg": Part(_draw_r1smg_means, _r1smg_means_kl),
+}

@@ -1,0 +1,178 @@
+"""The public function of the published method: data in, one frozen Design out, draws from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privgmm.errors import InputError
+from privgmm.model.fitting import fit, labelled_arrays, refuse_small_classes
+from privgmm.model.mixture import ClassName, Floats, Mixture
+from privgmm.published.alternating import alternate
+from privgmm.published.joint import optimise
+from privgmm.published.neighbours import Adjacency, adjacency_named, clip_to_ball
+from privgmm.published.objective import true_component_kl
+from privgmm.published.problem import pose
+from privgmm.published.weights_map import WeightsMap
+
+SOLVER_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design:
+    """The noise of the published mechanism for one data set. It is itself a function of private data.
+
+    mean_noise : (K, d, d) Gamma_k^-1, the covariance of the noise on the mean, (eq5)
+    wishart_scale : (K,) gamma_k; the covariance noise is Wishart_d(I/gamma_k, d+1), (eq6)
+    epsilon_means, epsilon_covariances : (K,) eps_k and eps'_k;  epsilon_weights : eps_0, (eq09)
+    weights_map : f(. | pi(D)), Prop. 3
+    objective : Prop. 2's expected KL (eq_obj) of this design;  history : its value per iteration
+    fitted : the non-private fit (of the clipped rows, if a radius was given)
+    """
+
+    mean_noise: Floats
+    wishart_scale: Floats
+    epsilon_means: Floats
+    epsilon_weights: float
+    objective: float
+    history: tuple[float, ...]
+    weights_map: WeightsMap
+    fitted: Mixture
+    counts: Floats
+    epsilon: float
+    delta: float
+    adjacency: Adjacency
+    radius: float | None
+    scalable: bool
+    smoothing: float
+    method: str
+
+    def __repr__(self) -> str:
+        # Short on purpose: the fields hold the non-private fit.
+        return (
+            f"Design(adjacency={self.adjacency!r}, epsilon={self.epsilon}, delta={self.delta}, "
+            f"method={self.method!r}, objective={self.objective:.6g})"
+        )
+
+    @property
+    def epsilon_covariances(self) -> Floats:
+        """eps'_k = 3 gamma_k / (2 N_k), Lemma 2."""
+        return np.asarray(3 * self.wishart_scale / (2 * self.counts))
+
+    def draw(self, seed: int | np.random.Generator | None = None) -> Mixture:
+        """One released mixture: (eq5), (eq6) and pi~ ~ f. ``seed=None`` uses the OS's entropy."""
+        rng = np.random.default_rng(seed)
+        K, d = self.fitted.means.shape
+        weights = self.weights_map.draw(rng)
+        factors = np.linalg.cholesky(self.mean_noise)
+        shift = (factors @ rng.standard_normal((K, d, 1)))[:, :, 0]
+        # d+1 is an integer: a Wishart draw is the Gram matrix of d+1 Gaussian rows.
+        G = rng.standard_normal((K, d + 1, d))
+        W = G.transpose(0, 2, 1) @ G / self.wishart_scale[:, None, None]
+        return Mixture(
+            weights, self.fitted.means + shift, self.fitted.covariances + W, self.fitted.classes
+        )
+
+    def true_expected_kl(self, samples: int = 2000, seed: int | None = 0) -> tuple[float, float]:
+        """E KL(released || fitted) without Prop. 2's shortcut; (value, standard error)."""
+        cost, error = true_component_kl(
+            self.fitted.covariances, self.mean_noise, self.wishart_scale, samples, seed
+        )
+        weights = self.weights_map.mean_weights()
+        value = self.weights_map.expected_loss() + weights @ cost
+        return float(value), float(np.sqrt(((weights * error) ** 2).sum()))
+
+
+def design(
+    X: ArrayLike,
+    y: ArrayLike,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    adjacency: str = "label",
+    radius: float | None = None,
+    smoothing: float = 1e-3,
+    *,
+    method: str = "alternating",
+    classes: Sequence[ClassName] | None = None,
+    scalable: bool = False,
+    max_iterations: int = 50,
+) -> Design:
+    """Design the published mechanism for a data set; its guarantee is claimed, not proven.
+
+    adjacency : "label", "record-remove", "record-change" ("record"), "record-add"
+    radius : B; rows are clipped to |x| <= B. Needed by record-change, record-add and ``scalable``
+    smoothing : lambda, the share of the uniform draw from S
+    method : "alternating" (Algorithm 1) or "joint" (the same problem, solved jointly)
+    scalable : use (eqr5) for the mean noise, whose cost does not depend on N
+    """
+    relation = adjacency_named(adjacency)
+    check_budget(epsilon, delta)
+    if method not in ("alternating", "joint"):
+        raise InputError(f"Unknown method {method!r}; choose 'alternating' or 'joint'.")
+    if not 0 < smoothing < 1:
+        raise InputError(f"The smoothing must lie strictly between 0 and 1, got {smoothing}.")
+    x, codes, names = labelled_arrays(X, y, classes)
+    if relation == "label" and len(names) < 2:
+        raise InputError(
+            "There is one class only, so no label can flip; give at least two classes or choose "
+            "a record-level adjacency."
+        )
+    if radius is None and (scalable or relation in ("record-change", "record-add")):
+        raise InputError(
+            f"Adjacency {relation!r}{' with scalable noise' if scalable else ''} needs a radius that "
+            "bounds every row; state one that does not come from the data."
+        )
+    if radius is not None:
+        if not (math.isfinite(radius) and radius > 0):
+            raise InputError(f"The radius must be a positive number, got {radius}.")
+        x = clip_to_ball(x, radius)
+    counts = np.bincount(codes, minlength=len(names))
+    refuse_small_classes(
+        counts, names, at_least=x.shape[1] + 2, why="the published mechanism's covariance"
+    )
+    fitted = fit(x, codes, classes=range(len(names)))
+    fitted = Mixture(fitted.weights, fitted.means, fitted.covariances, names)
+    problem = pose(
+        x,
+        codes,
+        fitted,
+        epsilon=float(epsilon),
+        delta=float(delta),
+        adjacency=relation,
+        radius=radius,
+        scalable=scalable,
+        smoothing=float(smoothing),
+        tol=SOLVER_TOLERANCE,
+    )
+    found = alternate(problem, max_iterations) if method == "alternating" else optimise(problem)
+    noise = problem.shapes * (problem.rule / found.epsilon_means**2)[:, None, None]
+    return Design(
+        mean_noise=noise,
+        wishart_scale=found.wishart_scale,
+        epsilon_means=found.epsilon_means,
+        epsilon_weights=found.epsilon_weights,
+        objective=found.history[-1],
+        history=found.history,
+        weights_map=found.mapping,
+        fitted=fitted,
+        counts=counts.astype(np.float64),
+        epsilon=float(epsilon),
+        delta=float(delta),
+        adjacency=relation,
+        radius=radius,
+        scalable=scalable,
+        smoothing=float(smoothing),
+        method=method,
+    )
+
+
+def check_budget(epsilon: float, delta: float) -> None:
+    """Refuse eps <= 0 and delta outside (0, 1) in one sentence."""
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise InputError(f"Epsilon must be a positive number, got epsilon={epsilon}.")
+    if not 0 < delta < 1:
+        raise InputError(f"Delta must lie strictly between 0 and 1, got delta={delta}.")

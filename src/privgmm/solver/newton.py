@@ -1,0 +1,129 @@
+"""The dual of the minimum-trace ellipsoid on a few points: multiplicative warm-up, then Newton.
+
+For points z_1..z_m and multipliers p >= 0 let M(p) = sum_n p_n z_n z_n^T. The dual of
+
+    min tr Y   s.t.  Y >= z_n z_n^T for all n         (equivalently z_n^T Y^-1 z_n <= 1)
+
+is   max_p  2 tr M(p)^(1/2) - sum_n p_n,   with gradient  s_n - 1,   s_n = z_n^T M(p)^(-1/2) z_n.
+
+In the eigenbasis of M, with r = eigenvalues of M^(1/2) and v_n = r^(-1/2) U^T z_n,
+
+    s_n = |v_n|^2,     -d s_i / d p_j = sum_ab v_ia v_ib v_ja v_jb / (r_a + r_b) = (Q Q^T)_ij,
+
+so the negative Hessian is Q Q^T with Q of d(d+1)/2 columns: a Newton step costs one small Cholesky.
+The barrier tau * sum ln p keeps p positive; t_n stands for the slack 1 - s_n with p_n t_n -> tau.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from privgmm.model.mixture import Floats
+
+_MAX_STEPS = 60
+_MAX_HALVINGS = 25
+# t is kept within this factor of tau / p, so that a bad step cannot freeze a coordinate for ever.
+_CENTRALITY = 1e3
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """Multipliers p on the simplex, and the steps spent to find them."""
+
+    multipliers: Floats
+    steps: int
+
+
+def spectrum(Z: Floats, p: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues r of M(p)^(1/2), floored above zero, and the eigenvectors of M(p)."""
+    eigenvalues, U = np.linalg.eigh((Z.T * p) @ Z)
+    # Relative floor: a direction that p has not reached yet must not give an infinite score.
+    return np.sqrt(np.maximum(eigenvalues, 1e-15 * eigenvalues[-1])), U
+
+
+def warm_up(Z: Floats, p: Floats, steps: int) -> Floats:
+    """p_n <- p_n s_n^2, normalised: the multiplicative update with a bold exponent.
+
+    With exponent 1 it is monotone but slow; 2 loses the proof and keeps the aim, which is all a
+    starting point needs (the certificate is computed from the final p, whatever its history).
+    """
+    for _ in range(steps):
+        r, U = spectrum(Z, p)
+        V = Z @ (U / np.sqrt(r))
+        p = p * np.einsum("ij,ij->i", V, V) ** 2
+        p = np.maximum(p / p.sum(), 1e-4 / p.size)
+    return np.asarray(p / p.sum())
+
+
+def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
+    """Maximise the dual over p from a positive start, until max_n s_n <= (1 + tol) tr M^(1/2)."""
+    m, d = Z.shape
+    rows, cols = np.triu_indices(d)
+    multiplicity = np.where(rows == cols, 1.0, np.sqrt(2.0))
+    r, U = spectrum(Z, p)
+    # The best multiple of p on its ray makes the p-average of s equal to one.
+    ray = r.sum() / p.sum()
+    p, r = p * ray**2, r * ray
+    t = 0.1 * p.sum() / m / p
+    best, best_gap, step_length = p, np.inf, 0.0
+    for step in range(_MAX_STEPS + 1):
+        V = Z @ (U / np.sqrt(r))
+        s = np.einsum("ij,ij->i", V, V)
+        gap = s.max() * p.sum() / (p @ s) - 1
+        if gap < best_gap:
+            best, best_gap = p, gap
+        if gap <= tol or step == _MAX_STEPS:
+            break
+        # Long steps say that the centre is near: aim at a much smaller barrier next.
+        shrink = 0.03 if step_length > 0.9 else (0.1 if step_length > 0.5 else 0.3)
+        tau = shrink * (p @ t) / m
+        Q = V[:, rows] * V[:, cols] * (multiplicity / np.sqrt(r[rows] + r[cols]))
+        ascent = s - 1 + tau / p
+        dp = _newton_direction(Q, t / p, ascent)
+        if dp is None:
+            break
+        dt = (tau - t * dp) / p - t
+        merit = 2 * r.sum() - p.sum() + tau * np.log(p).sum()
+        slope = ascent @ dp
+        step_length = _to_boundary(p, dp)
+        for _ in range(_MAX_HALVINGS):
+            trial = p + step_length * dp
+            r, U = spectrum(Z, trial)
+            gained = 2 * r.sum() - trial.sum() + tau * np.log(trial).sum() - merit
+            if gained >= 1e-4 * step_length * slope - 1e-12 * abs(merit):
+                break
+            step_length *= 0.4
+        else:
+            break  # rounding has eaten the ascent: the best point so far is the answer
+        p = trial
+        t = t + _to_boundary(t, dt) * dt
+        t = np.clip(t, tau / (_CENTRALITY * p), _CENTRALITY * tau / p)
+    return DualPoint(best / best.sum(), step)
+
+
+def _newton_direction(Q: Floats, diagonal: Floats, rhs: Floats) -> Floats | None:
+    """Solve (Q Q^T + diag) x = rhs in whichever dimension is smaller; None if not solvable."""
+    m, q = Q.shape
+    if m <= 2 * q:
+        G = Q @ Q.T
+        G.flat[:: m + 1] += diagonal
+        _, x, info = dposv(G, rhs)
+    else:
+        # Woodbury: x = w (rhs - Q (I + Q^T w Q)^-1 Q^T w rhs), w = 1/diag
+        w = 1 / diagonal
+        G = Q.T @ (Q * w[:, None])
+        G.flat[:: q + 1] += 1
+        _, y, info = dposv(G, Q.T @ (w * rhs))
+        x = w * (rhs - Q @ y)
+    if info != 0 or not np.isfinite(x).all():
+        return None
+    return np.asarray(x, dtype=np.float64)
+
+
+def _to_boundary(x: Floats, dx: Floats) -> float:
+    """The largest step in (0, 1] that keeps x + step * dx at least 1 % of x."""
+    fastest = float((dx / x).min())
+    return 1.0 if fastest >= -0.99 else -0.99 / fastest
