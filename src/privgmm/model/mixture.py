@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from privgmm.errors import InputError
+from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows
 
 ClassName = str | int | float | bool
 Floats = NDArray[np.float64]
@@ -119,15 +120,13 @@ class Mixture:
         if n < 0:
             raise InputError(f"The number of rows to sample must not be negative, got n={n}.")
         rng = np.random.default_rng(seed)
-        if per_class:
-            codes = rng.permutation(np.repeat(np.arange(self.n_classes), n))
-        else:
-            codes = rng.choice(self.n_classes, size=n, p=self.weights / self.weights.sum())
-        X = rng.standard_normal((codes.size, self.dim))
-        for k in range(self.n_classes):
-            rows = codes == k
-            X[rows] = X[rows] @ self.cholesky[k].T + self.means[k]
-        return X, self.class_array[codes]
+        codes = (
+            balanced_codes(self.n_classes, n, rng)
+            if per_class
+            else draw_codes(self.weights, n, rng)
+        )
+        X = draw_rows(self.means, self.cholesky, codes, rng)
+        return X, np.take(self.class_array, codes)
 
     @cached_property
     def class_array(self) -> NDArray[np.generic]:

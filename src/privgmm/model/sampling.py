@@ -1,0 +1,89 @@
+"""Rows of a mixture at the speed of the normal generator: drawn class by class in cache-sized blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# A block of normals, its product and its rows stay in the second-level cache together.
+_BLOCK_BYTES = 1 << 20
+# Up to this many classes one scan per class beats sorting.
+_FEW = 8
+# Up to this many classes counting the passed edges beats a binary search, in blocks of this size.
+_MANY = 100
+_COUNT_ROWS = 1 << 14
+
+
+def draw_codes(weights: Floats, n: int, rng: np.random.Generator) -> Codes:
+    """(n,) independent class codes with these weights; a class of weight zero is never drawn."""
+    edges = np.cumsum(weights / weights.sum())
+    # Rounding may leave the last sum below one; no draw may then fall behind the last real class.
+    last = int(np.flatnonzero(weights > 0)[-1])
+    u = rng.random(n)
+    if last > _MANY:
+        return np.searchsorted(edges[:last], u, side="right")
+    codes = np.empty(n, dtype=np.intp)
+    for start in range(0, n, _COUNT_ROWS):
+        part = u[start : start + _COUNT_ROWS]
+        passed = np.zeros(part.size, dtype=np.uint8)
+        for edge in edges[:last]:
+            passed += part >= edge
+        codes[start : start + _COUNT_ROWS] = passed
+    return codes
+
+
+def balanced_codes(n_classes: int, n: int, rng: np.random.Generator) -> Codes:
+    """(n_classes * n,) codes, n of every class, in random order."""
+    # Shuffling narrow integers touches an eighth of the memory.
+    codes = np.repeat(np.arange(n_classes, dtype=np.min_scalar_type(n_classes)), n)
+    rng.shuffle(codes)
+    return codes.astype(np.intp)
+
+
+def draw_rows(means: Floats, cholesky: Floats, codes: Codes, rng: np.random.Generator) -> Floats:
+    """(n, d) rows x_i = mu_k + L_k z_i with k = codes[i] and z_i standard normal."""
+    n_classes, dim = means.shape
+    if dim == 1:  # products of numbers need no grouping
+        x = rng.standard_normal(codes.size)
+        x *= np.take(cholesky.ravel(), codes)
+        x += np.take(means.ravel(), codes)
+        return x.reshape(-1, 1)
+    X = np.empty((codes.size, dim))
+    factors = np.ascontiguousarray(cholesky.transpose(0, 2, 1))
+    size = max(1, _BLOCK_BYTES // (8 * dim))
+    normals = np.empty((min(size, codes.size), dim))
+    products = np.empty_like(normals)
+    for start in range(0, codes.size, size):
+        block = codes[start : start + size]
+        z, grouped = normals[: block.size], products[: block.size]
+        rng.standard_normal(out=z)
+        # The z are exchangeable, so they are dealt to the classes in order: each class multiplies
+        # one contiguous run, and a single gather puts every product where its code stands.
+        place = np.empty(block.size, dtype=np.intp)
+        stop = 0
+        for k, members in _members(block, n_classes):
+            run = slice(stop, stop + members.size)
+            np.matmul(z[run], factors[k], out=grouped[run])
+            place[members] = np.arange(run.start, run.stop)
+            stop = run.stop
+        rows = X[start : start + block.size]
+        np.take(grouped, place, axis=0, out=rows, mode="clip")
+        rows += np.take(means, block, axis=0)
+    return X
+
+
+def _members(codes: Codes, n_classes: int) -> Iterator[tuple[int, Codes]]:
+    """For every class that occurs, the positions that carry it."""
+    if n_classes <= _FEW:
+        yield from ((k, np.flatnonzero(codes == k)) for k in range(n_classes))
+        return
+    small = codes.astype(np.min_scalar_type(n_classes))
+    order = np.argsort(small, kind="stable")  # radix sort for narrow integers
+    ends = np.cumsum(np.bincount(codes, minlength=n_classes))
+    for k in np.flatnonzero(np.diff(ends, prepend=0)):
+        yield int(k), order[ends[k - 1] if k else 0 : ends[k]]
