@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from privgmm.errors import InputError, PrivacyLeakWarning
 from privgmm.model.fitting import encode_labels, feature_array
 from privgmm.model.mixture import ClassName, Floats, Mixture
 from privgmm.privacy import Adjacency, Curator, NoiseSource, OpenDPNoise, SeededNoise
-from privgmm.privacy.accounting import check_epsilon_delta
+from privgmm.privacy.accounting import check_epsilon_delta, mu_from_epsilon
 from privgmm.region import Region, stated_region
 from privgmm.releases import Guarantee, Mechanism, Release
 from privgmm.releases.guarantee import Unit
@@ -45,6 +46,10 @@ class Request:
     seed: int | None
     classes_from_data: bool
 
+    @property
+    def privacy_adjacency(self) -> Adjacency:
+        return "label" if self.unit == "label" else self.adjacency
+
 
 def release(
     X: ArrayLike,
@@ -62,6 +67,7 @@ def release(
     n_components: int | None = None,
     feature_names: Sequence[str] = (),
     label_name: str = "label",
+    ledger: str | os.PathLike[str] | None = None,
 ) -> Release:
     """Publish a Gaussian mixture of the rows under (epsilon, delta)-differential privacy.
 
@@ -77,14 +83,31 @@ def release(
     mechanism : "proven", or "published" for the paper's method, whose guarantee is not proven.
     adjacency : record level: "replace" one row by another, or "add-remove" one row.
     seed : for experiments only; a seeded release is stamped not publishable.
+    n_components : how many components to fit to unlabelled rows.
+    ledger : a ledger file to charge; it is charged after all checks and before noise is drawn.
     """
     if mechanism not in ("proven", "published"):
         raise InputError(f"The mechanism must be 'proven' or 'published', got {mechanism!r}.")
     request = _checked(
         X, y, epsilon, delta, unit, bounds, radius, center, classes, adjacency, seed, n_components
     )
+    if ledger is not None:
+        _charge(ledger, request, mechanism)
     mixture, guarantee = (_proven if mechanism == "proven" else _published)(request)
     return Release(mixture, guarantee, tuple(feature_names), label_name)
+
+
+def _charge(
+    ledger: str | os.PathLike[str], request: Request, mechanism: Literal["proven", "published"]
+) -> None:
+    """Spend before drawing: a crash after this line can waste budget, never leak it."""
+    from privgmm.ledger import Ledger
+
+    mu = mu_from_epsilon(request.epsilon, request.delta) if mechanism == "proven" else None
+    Ledger.open(ledger).spend(
+        mu, request.epsilon, request.delta, request.unit,
+        note="privgmm release", adjacency=request.adjacency if request.unit == "record" else None,
+    )  # fmt: skip
 
 
 def _checked(
@@ -149,7 +172,7 @@ def _component_names(
 
 def _proven(request: Request) -> tuple[Mixture, Guarantee]:
     noise: NoiseSource = OpenDPNoise() if request.seed is None else SeededNoise(request.seed)
-    adjacency: Adjacency = "label" if request.unit == "label" else request.adjacency
+    adjacency = request.privacy_adjacency
     k = len(request.classes)
     codes = np.zeros(request.X.shape[0], np.intp) if request.codes is None else request.codes
     rows = request.X if request.region is None else request.region.to_unit(request.X)

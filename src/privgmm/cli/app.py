@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from privgmm.cli.ledger import app as ledger_app
+
 app = typer.Typer(
     help="Publish a Gaussian mixture model of a sensitive table under differential privacy.",
     no_args_is_help=True,
@@ -16,6 +18,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(ledger_app, name="ledger")
 
 
 def command() -> Callable[..., Any]:

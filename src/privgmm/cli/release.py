@@ -67,6 +67,7 @@ def run(options: Options) -> None:
             n_components=options.components,
             feature_names=table.feature_names,
             label_name=options.label or "component",
+            ledger=options.ledger,
         )
         result.save(options.output)
     if options.mechanism == "published":
