@@ -1,0 +1,134 @@
+"""The words that the report, ``privgmm show`` and the registry entry share, and text made safe to show."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from privgmm.releases.guarantee import Guarantee
+
+# Joiners that emoji and several scripts need; every other invisible character is spelled out.
+_JOINERS = {"\u200c", "\u200d"}
+_INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+@dataclass(frozen=True)
+class Badge:
+    """One word on what may be done with a release, and the sentence behind it."""
+
+    kind: Literal["good", "warning", "stop"]
+    title: str
+    meaning: str
+
+
+def printable(value: object, limit: int = 120) -> str:
+    """A name as one short line: control, direction and surrogate characters become escapes.
+
+    A class or column name is text from elsewhere: it must not move a terminal's cursor, turn the
+    reading direction of what follows, or be impossible to encode.
+    """
+    text = str(value)
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    shown = "".join(
+        f"\\u{ord(c):04x}" if unicodedata.category(c) in _INVISIBLE and c not in _JOINERS else c
+        for c in text
+    )
+    return shown if shown.strip() else "(blank)"
+
+
+def badges(guarantee: Guarantee) -> tuple[Badge, ...]:
+    """What may be done with the release; the first badge is the most important one."""
+    if guarantee.status == "as-published":
+        return (
+            Badge(
+                "stop",
+                "As published: not proven",
+                "The paper's privacy argument has gaps, so this release protects nobody for "
+                "certain. Use it to study the method; do not publish it.",
+            ),
+        )
+    proven = Badge(
+        "good",
+        "Proven",
+        "The guarantee rests on a written proof and on noise drawn as that proof requires.",
+    )
+    if guarantee.publishable:
+        return (proven,)
+    experiment = Badge(
+        "warning",
+        "Experiment: do not publish",
+        "The noise came from a seed, so whoever knows the seed can take it away again.",
+    )
+    return (experiment,)
+
+
+def best_guess(guarantee: Guarantee) -> float | None:
+    """How often an attacker with everything but one unit can be right about it, from a fair coin.
+
+    Two equally likely neighbouring tables, told apart from a mu-GDP answer: at best
+    Phi(mu / 2), the test of N(0, 1) against N(mu, 1); delta pays for integer noise. Rounded up to
+    a tenth of a percent. None where nothing is proven.
+    """
+    if guarantee.status != "proven" or guarantee.mu is None:
+        return None
+    right = 0.5 * math.erfc(-guarantee.mu / 2 / math.sqrt(2)) + guarantee.delta
+    return min(1.0, math.ceil(1000 * right) / 1000)
+
+
+def guess_between(guarantee: Guarantee) -> str:
+    """What the attacker of ``best_guess`` is asked to tell apart."""
+    if guarantee.unit == "label":
+        return "which of two labels a row has"
+    if guarantee.adjacency == "add-remove":
+        return "whether a row was in the table"
+    return "which of two rows was in the table"
+
+
+def composition(guarantee: Guarantee) -> str:
+    """How the mechanisms add up."""
+    if guarantee.mu is None:
+        return (
+            "As the paper claims: the loss on the weights, plus the largest loss over classes on "
+            "means and covariances. This addition is not proven."
+        )
+    return (
+        "Gaussian differential privacy: squares of mu add over all mechanisms, also when later "
+        f"queries depend on earlier answers; in total mu = {guarantee.mu:.6g}."
+    )
+
+
+def known_limits(guarantee: Guarantee) -> tuple[str, ...]:
+    """What a careful reader should know before using the release."""
+    limits = [
+        "Each class is one Gaussian. Skew, several peaks and hard limits inside a class are "
+        "smoothed away, so synthetic rows can be impossible ones (a negative length, say).",
+        "Rare classes carry relatively more noise than common ones; lean on their means and "
+        "covariances with care.",
+        "Differential privacy hides single rows, not facts about the group: what holds for most of a "
+        "class can be learned, also about people who are not in the table.",
+        "The promise is for this release alone. Any other release about the same rows adds to the "
+        "loss; keep a ledger.",
+        "This file states how the noise was drawn; it cannot prove that it was made by unmodified "
+        "software on an untouched machine.",
+    ]
+    if guarantee.status == "as-published":
+        limits.insert(
+            0,
+            "The noise level was computed from the private data and some outputs are impossible "
+            "for neighbouring tables, so the stated epsilon does not hold.",
+        )
+    elif guarantee.unit == "record":
+        limits.insert(
+            3,
+            "A person who appears in m rows is protected as with m times mu.",
+        )
+    else:
+        limits.insert(
+            3,
+            "Only labels are protected. If a label can be told from the features of its row, "
+            "hiding the label in the table does not hide it from the world.",
+        )
+    return tuple(limits)

@@ -1,0 +1,95 @@
+"""The report: facts about a release, pictures of it, and one template that puts them on a page."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.resources import files
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from privgmm.releases import Release
+from privgmm.releases.budget import budget_rows
+from privgmm.releases.wording import badges, best_guess, guess_between, known_limits, printable
+from privgmm.report.model import class_rows, feature_blocks, pair_panels, parameter_rows, preview
+from privgmm.report.numbers import number, padded, percent
+from privgmm.report.reference import Reference, reference_of
+from privgmm.report.svg import house_style
+from privgmm.report.view import choose, class_keys
+
+
+def write_report(
+    release: Release,
+    path: str | os.PathLike[str],
+    reference: tuple[ArrayLike, ArrayLike] | None = None,
+) -> None:
+    """Write the report of a release as one HTML file; it appears whole or not at all.
+
+    ``reference`` = (X, y), the private rows, adds their fit and histograms to the pictures: such a
+    copy is for the curator's eyes only, and says so on every screen and printed page.
+    """
+    from privgmm.files import whole_file
+
+    text = render(release, reference)
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def render(release: Release, reference: tuple[ArrayLike, ArrayLike] | None = None) -> str:
+    """The report as text: the same release gives the same bytes."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(
+        name=printable, number=number, padded=padded, percent=percent, unbroken=_unbroken
+    )
+    here = files("privgmm.report")
+    template = environment.from_string(here.joinpath("report.html.j2").read_text("utf-8"))
+    private = None if reference is None else reference_of(release.mixture, *reference)
+    style = Markup(here.joinpath("report.css").read_text("utf-8"))
+    with house_style():
+        facts = _facts(release, private)
+    return str(template.render(style=style, **facts))
+
+
+def _facts(release: Release, private: Reference | None) -> dict[str, Any]:
+    mixture, guarantee = release.mixture, release.guarantee
+    view = choose(mixture)
+    keys = class_keys([printable(name) for name in mixture.classes])
+    return {
+        "release": release,
+        "mixture": mixture,
+        "guarantee": guarantee,
+        "private": private,
+        "view": view,
+        "badges": badges(guarantee),
+        "guess": best_guess(guarantee),
+        "guess_between": guess_between(guarantee),
+        "limits": known_limits(guarantee),
+        "budget": budget_rows(guarantee),
+        "classes": class_rows(mixture, keys),
+        "features": feature_blocks(release, view, keys, private),
+        "pairs": pair_panels(release, view, keys),
+        "parameters": parameter_rows(mixture),
+        "preview": preview(release),
+        "fingerprint": _fingerprint(release),
+    }
+
+
+def _unbroken(sentence: str) -> str:
+    """Keep "(1, 1e-05)-differential" on one line: no break inside a pair of numbers."""
+    firm = str.maketrans({" ": "\N{NO-BREAK SPACE}", "-": "\N{NON-BREAKING HYPHEN}"})
+    return re.sub(r"\([^()]*, [^()]*\)-", lambda pair: pair.group().translate(firm), sentence)
+
+
+def _fingerprint(release: Release) -> str:
+    """The digest that the release document carries: ties a report to its file."""
+    import json
+
+    from privgmm.releases.document import dump
+
+    return str(json.loads(dump(release))["sha256"])

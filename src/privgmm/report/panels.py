@@ -1,0 +1,170 @@
+"""The report's two kinds of picture: one class's density in one feature, and ellipses in a pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privgmm.model.mixture import Floats, Mixture
+from privgmm.report.numbers import tick_labels
+from privgmm.report.svg import BARS, INK, MUTED, RULE, Canvas, class_colour
+from privgmm.report.view import ticks
+
+Range = tuple[float, float]
+# Radii that hold one half and 95 % of a two-dimensional Gaussian: sqrt(-2 ln(1 - p)).
+RADII = tuple(float(np.sqrt(-2 * np.log(1 - p))) for p in (0.5, 0.95))
+_FONT = 9.5
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateCurve:
+    """What the private rows say about one class and feature: the fit (NaN if none) and a histogram."""
+
+    mean: float
+    deviation: float
+    edges: Floats
+    density: Floats
+
+
+def marginal(
+    k: int,
+    mean: float,
+    deviation: float,
+    extent: Range,
+    label: str,
+    prefix: str,
+    private: PrivateCurve | None = None,
+) -> str:
+    """The released density of class k in one feature, scaled to fill the panel."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Polygon
+
+    canvas = Canvas(156, 84, margins=(9, 16, 9, 4))
+    _floor(canvas, extent)
+    x, y = _bell(mean, deviation, extent)
+    top, colour = 1.0, class_colour(k)
+    if private is not None:
+        # Heights relative to the released peak 1 / (deviation sqrt(2 pi)).
+        bars = private.density * deviation * np.sqrt(2 * np.pi)
+        fitted_x, fitted_y = _bell(private.mean, private.deviation, extent)
+        fitted_y = fitted_y * (deviation / private.deviation)
+        top = float(np.nanmax([1.0, *bars, *fitted_y]))
+        steps = np.repeat(_unit(private.edges, extent), 2)[1:-1]
+        outline = np.column_stack([steps, np.repeat(bars / top, 2)])
+        canvas.add(Polygon([(0, 0), *outline, (1, 0)], facecolor=BARS, edgecolor="none"))
+    curve = np.column_stack([x, y / top])
+    if private is None:
+        shade: dict[str, Any] = {"facecolor": colour, "alpha": 0.16, "edgecolor": "none"}
+        canvas.add(Polygon([(0, 0), *curve, (1, 0)], **shade))
+    canvas.add(Line2D(*curve.T, color=colour, linewidth=1.8, solid_capstyle="butt"))
+    if private is not None and np.isfinite(private.deviation):
+        dashes: dict[str, Any] = {"linestyle": (0, (4, 2.5)), "color": INK, "linewidth": 1.2}
+        canvas.add(Line2D(fitted_x, fitted_y / top, **dashes))
+    return canvas.inline(label, prefix)
+
+
+def ellipses(
+    mixture: Mixture,
+    classes: tuple[int, ...],
+    keys: list[str],
+    pair: tuple[int, int],
+    extents: tuple[Range, Range],
+    label: str,
+    prefix: str,
+) -> str:
+    """Where one half and 95 % of each class lie in features ``pair``, with the class key at its mean."""
+    from matplotlib.patches import Polygon, Rectangle
+
+    canvas = Canvas(176, 164, margins=(30, 16, 5, 4))
+    frame = Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=RULE, linewidth=1)
+    canvas.add(frame)
+    for axis, extent in enumerate(extents):
+        _axis(canvas, axis, extent, at_most=3)
+    # Light classes are drawn over heavy ones, which tend to be the larger shapes.
+    for k in sorted(classes, key=lambda k: -mixture.weights[k]):
+        centre, axes = _unit_ellipse(mixture, k, pair, extents)
+        for radius, fill in zip(RADII, (0.20, 0.07), strict=True):
+            shape = centre + radius * _circle() @ axes.T
+            if np.isfinite(shape).all():
+                colour = class_colour(k)
+                points = np.clip(shape, -1e6, 1e6)
+                inside = Polygon(points, facecolor=colour, alpha=fill, edgecolor="none")
+                outline = Polygon(points, facecolor="none", edgecolor=colour, linewidth=1.1)
+                for patch in (inside, outline):
+                    canvas.add(patch)
+                    patch.set_clip_path(frame)
+    for k in classes:
+        centre, _ = _unit_ellipse(mixture, k, pair, extents)
+        if ((centre > 0) & (centre < 1)).all():
+            _key(canvas, centre, keys[k])
+    return canvas.inline(label, prefix)
+
+
+def _floor(canvas: Canvas, extent: Range) -> None:
+    from matplotlib.lines import Line2D
+
+    canvas.add(Line2D([0, 1], [0, 0], color=RULE, linewidth=1))
+    _axis(canvas, 0, extent, at_most=3)
+
+
+def _axis(canvas: Canvas, axis: int, extent: Range, at_most: int) -> None:
+    """Tick labels outside the unit square, below (axis 0) or on the left (axis 1)."""
+    values = ticks(*extent, at_most)
+    labels = tick_labels(values)
+    if max(map(len, labels), default=0) > 6:
+        values, labels = [values[0], values[-1]], [labels[0], labels[-1]]
+    style: dict[str, Any] = {"color": MUTED, "fontsize": _FONT}
+    for value, words in zip(_unit(np.array(values), extent), labels, strict=True):
+        if axis == 0:
+            canvas.text(value, -0.045, words, ha="center", va="top", **style)
+        else:
+            canvas.text(-0.03, value, words, ha="right", va="center", **style)
+
+
+def _key(canvas: Canvas, centre: Floats, words: str) -> None:
+    """The class key in ink; the style sheet gives bold letters a halo, to read on any colour."""
+    style: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "fontsize": _FONT + 1.5,
+        "fontweight": "bold",
+    }
+    canvas.text(float(centre[0]), float(centre[1]), words, color=INK, **style)
+
+
+def _bell(mean: float, deviation: float, extent: Range) -> tuple[Floats, Floats]:
+    """Unit-square x and the bell exp(-z^2/2), with points where the bell bends."""
+    low, high = extent
+    with np.errstate(all="ignore"):
+        near = mean + deviation * np.linspace(-4, 4, 65)
+        x = np.concatenate([np.linspace(low, high, 33), near[(near > low) & (near < high)]])
+        x = np.unique(x[np.isfinite(x)])
+        y = np.exp(-0.5 * ((x - mean) / deviation) ** 2)
+    return _unit(x, extent), y
+
+
+def _unit(values: Floats, extent: Range) -> Floats:
+    low, high = extent
+    return np.asarray((values - low) / (high - low), dtype=np.float64)
+
+
+def _circle() -> Floats:
+    angle = np.linspace(0, 2 * np.pi, 49)[:-1]
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _unit_ellipse(
+    mixture: Mixture, k: int, pair: tuple[int, int], extents: tuple[Range, Range]
+) -> tuple[Floats, Floats]:
+    """Centre (2,) and axes (2, 2) of the one-sigma ellipse in unit-square coordinates."""
+    low, high = np.array(extents).T
+    with np.errstate(all="ignore"):
+        centre = (mixture.means[k][list(pair)] - low) / (high - low)
+        # Rows of the factor L_k give the pair's own factor: Sigma_pair = A A^T with A (2, d).
+        rows = mixture.cholesky[k][list(pair)] / (high - low)[:, None]
+    if not np.isfinite(rows).all():
+        return centre, np.full((2, 2), np.nan)
+    left, sizes, _ = np.linalg.svd(rows, full_matrices=False)
+    return centre, left * sizes

@@ -1,0 +1,63 @@
+"""Private rows to compare a release with: per-class fits and histograms. Never for publication."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privgmm.errors import InputError
+from privgmm.model.divergence import kl_divergence
+from privgmm.model.fitting import fit, labelled_arrays
+from privgmm.model.mixture import Floats, Mixture
+
+_BINS = (10, 80)  # fewest and most over the axis range
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The private rows by class, with the fit (eq2) of each class and feature.
+
+    ``means`` and ``deviations`` are (K, d) with NaN where a class has too few rows; ``kl`` is
+    KL(released || fitted), None when (eq2) cannot be fitted.
+    """
+
+    rows: tuple[Floats, ...]
+    means: Floats
+    deviations: Floats
+    kl: float | None
+
+    def histogram(self, k: int, j: int, low: float, high: float) -> tuple[Floats, Floats]:
+        """Bin edges and the density of feature j in class k over [low, high]."""
+        values = self.rows[k][:, j]
+        # Scott's rule for the bin width; a class without spread gets the finest bins.
+        width = 3.49 * self.deviations[k, j] * max(len(values), 1) ** (-1 / 3)
+        fewest, most = _BINS
+        bins = int(min(max((high - low) / width, fewest), most)) if width > 0 else most
+        counts, edges = np.histogram(values, bins=bins, range=(low, high))
+        return edges, counts / max(len(values), 1) / np.diff(edges)
+
+
+def reference_of(mixture: Mixture, X: ArrayLike, y: ArrayLike) -> Reference:
+    """Check private rows against a released mixture and describe them."""
+    x, codes, _ = labelled_arrays(X, y, mixture.classes)
+    if x.shape[1] != mixture.dim:
+        raise InputError(
+            f"The reference has {x.shape[1]} features but the release has {mixture.dim}; "
+            "give the columns the release was made from."
+        )
+    rows = tuple(x[codes == k] for k in range(mixture.n_classes))
+    means, deviations = np.full((2, *mixture.means.shape), np.nan)
+    for k, members in enumerate(rows):
+        if len(members) >= 2:
+            means[k], deviations[k] = members.mean(axis=0), members.std(axis=0, ddof=1)
+    deviations[deviations == 0] = np.nan
+    return Reference(rows, means, deviations, _kl(mixture, x, y))
+
+
+def _kl(released: Mixture, x: Floats, y: ArrayLike) -> float | None:
+    try:
+        return kl_divergence(released, fit(x, y, classes=released.classes))
+    except InputError:
+        return None
