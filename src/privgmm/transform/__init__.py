@@ -1,0 +1,40 @@
+"""Preprocessing that says where its parameters came from: logarithm, standardisation, PCA.
+
+``privgmm.transform.private`` fits a standardisation from private rows for a share of the budget; it
+is not imported here, so that a release can hold steps without reaching private data.
+"""
+
+from privgmm.transform.chain import (
+    apply_all,
+    carry_bounds,
+    check_origins,
+    describe,
+    invert_all,
+    names_after,
+)
+from privgmm.transform.document import from_dict, to_dict
+from privgmm.transform.fit import fit_chain, fit_label_level
+from privgmm.transform.log import Log
+from privgmm.transform.pca import Pca
+from privgmm.transform.public import public_steps
+from privgmm.transform.standardise import Standardise
+from privgmm.transform.step import Origin, Step
+
+__all__ = [
+    "Log",
+    "Origin",
+    "Pca",
+    "Standardise",
+    "Step",
+    "apply_all",
+    "carry_bounds",
+    "check_origins",
+    "describe",
+    "fit_chain",
+    "fit_label_level",
+    "from_dict",
+    "invert_all",
+    "names_after",
+    "public_steps",
+    "to_dict",
+]
