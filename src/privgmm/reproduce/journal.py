@@ -1,0 +1,91 @@
+"""Finished tasks on disk: one JSON line each, appended, so that an interrupted run goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import privgmm
+from privgmm.errors import InputError
+from privgmm.reproduce.experiment import Row, Study, Task
+
+# What a number depends on; a changed file starts a new journal instead of mixing two programs.
+_PROGRAM = ("curate.py", "datasets.py", "region.py", "model", "privacy", "proven", "published",
+            "solver", "statistics")  # fmt: skip
+_TRIALS = ("data", "marginals", "methods", "network", "seeds", "sweep")
+
+
+class Journal:
+    """The finished tasks of one study under one seed, one program and one source of data."""
+
+    def __init__(self, folder: Path, study: Study, seed: int) -> None:
+        self.path = folder / f"{study.name}-{_digest(study, seed)}.jsonl"
+        self._finished: dict[tuple[float, int], list[Row]] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._read()
+        except OSError as problem:
+            raise InputError(f"Cannot use the folder {folder}: {problem.strerror}.") from None
+
+    def __contains__(self, task: Task) -> bool:
+        return (task.x, task.trial) in self._finished
+
+    def rows(self, task: Task) -> list[Row]:
+        return self._finished[task.x, task.trial]
+
+    def add(self, task: Task, rows: list[Row]) -> None:
+        """Keep a finished task; it is on disk when this returns."""
+        line = {"x": task.x, "trial": task.trial, "rows": [_packed(row) for row in rows]}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        self._finished[task.x, task.trial] = rows
+
+    def _read(self) -> None:
+        if not self.path.exists():
+            return
+        whole = 0
+        for line in self.path.read_bytes().splitlines(keepends=True):
+            try:
+                kept = json.loads(line)
+                if not line.endswith(b"\n"):
+                    break
+            except ValueError:
+                break  # cut off in mid-line by the interruption
+            whole += len(line)
+            self._finished[kept["x"], kept["trial"]] = [Row(**row) for row in kept["rows"]]
+        with self.path.open("r+b") as file:
+            file.truncate(whole)
+
+
+def _packed(row: Row) -> dict[str, object]:
+    return {name: value for name, value in asdict(row).items() if value is not None}
+
+
+def _digest(study: Study, seed: int) -> str:
+    description = {
+        "settings": dict(study.settings),
+        "methods": study.methods,
+        "source": study.source(),
+        "seed": seed,
+        "program": _program_digest(study),
+    }
+    text = json.dumps(description, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _program_digest(study: Study) -> str:
+    root = Path(privgmm.__file__).parent
+    files = [path for name in _PROGRAM for path in _sources(root / name)]
+    files += [root / "reproduce" / f"{name}.py" for name in _TRIALS]
+    digest = hashlib.sha256(inspect.getsource(study.run).encode())
+    for path in files:
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources(path: Path) -> list[Path]:
+    return [path] if path.suffix == ".py" else sorted(path.rglob("*.py"))

@@ -1,0 +1,75 @@
+"""Line figures: mean over trials against x, with 95 % intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privgmm.reproduce.experiment import Experiment
+from privgmm.reproduce.methods import PROVEN, PUBLISHED
+from privgmm.reproduce.style import LOOKS, new_figure, styled
+from privgmm.reproduce.table import Table
+
+Y_LABELS = {
+    "kl": "KL(released ‖ fitted)",
+    "kl_unclipped": "KL(released ‖ fit of unclipped rows)",
+    "accuracy": "test accuracy",
+}
+# A sweep whose largest x is this many times its smallest is drawn on a log axis.
+_LOG_SPAN = 8
+
+
+def draw_lines(experiment: Experiment, table: Table) -> Any:
+    """One panel, one curve a method, legend beside it."""
+    with styled():
+        figure = new_figure(7.2, 3.7)
+        axes = figure.add_subplot()
+        curves(axes, table, experiment.methods, experiment.y)
+        label_axes(axes, table, experiment.x_label, Y_LABELS[experiment.y])
+        if experiment.y.startswith("kl"):
+            axes.set_yscale("log")
+            ring_lost_points(axes, table, experiment.y)
+        headings(figure, axes, experiment, table)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
+    return figure
+
+
+def curves(axes: Any, table: Table, methods: tuple[str, ...], column: str) -> None:
+    for method in methods:
+        curve, look = table.curve(method, column), LOOKS[method]
+        if not curve.x.size:
+            continue
+        style = {"color": look.colour, "lw": look.width, "ls": look.dash}
+        axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, lw=0)
+        axes.plot(curve.x, curve.mean, marker=look.marker, ms=5, label=look.label, **style)
+
+
+def ring_lost_points(axes: Any, table: Table, column: str) -> None:
+    """A ring around each point of proven that is not below published."""
+    pairs = [
+        (x, *(table.mean(column, method=m, x=x) for m in (PROVEN, PUBLISHED))) for x in table.xs
+    ]
+    lost = [(x, mine) for x, mine, rival in pairs if mine >= rival]
+    if lost:
+        style = {"ls": "", "marker": "o", "ms": 11, "mfc": "none", "mec": "#000000", "mew": 1.1}
+        axes.plot(*zip(*lost, strict=True), label="proven is not below published", **style)
+
+
+def label_axes(axes: Any, table: Table, x_label: str, y_label: str) -> None:
+    xs = table.xs
+    if xs[0] > 0 and xs[-1] / xs[0] >= _LOG_SPAN:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    axes.set_xticks(xs, [f"{x:g}" for x in xs])
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+
+
+def headings(figure: Any, axes: Any, experiment: Experiment, table: Table) -> None:
+    """Title above, and in small print what the figure was made from."""
+    axes.set_title(experiment.title)
+    data = table.rows[0].data
+    print_below(figure, f"{data}; mean of {table.trials} trials, bands: 95 % interval of the mean")
+
+
+def print_below(figure: Any, text: str) -> None:
+    figure.supxlabel(text, fontsize=7.5, color="#555555", x=0.01, ha="left")
