@@ -94,7 +94,7 @@ def test_a_chain_fitted_to_features() -> None:
 @pytest.mark.parametrize(
     "specs",
     ["log", ["sqrt"], ["pca"], ["pca:0"], ["pca:5"], ["pca:1.5"], ["pca:x"], ["log:x"], ["log:nan"],
-     ["standardise:2"], ["pca:1e400"], ["log:-1000"]],
+     ["standardise:2"], ["pca:1e400"], ["log:-1000"], [3], [None], ["pca:"], ["standardise:"]],
 )  # fmt: skip
 def test_specs_that_make_no_sense(specs: Any) -> None:
     with pytest.raises(InputError):

@@ -16,6 +16,7 @@ from privgmm.transform.document import from_dict, to_dict
 from privgmm.transform.fit import fit_chain, fit_label_level
 from privgmm.transform.log import Log
 from privgmm.transform.pca import Pca
+from privgmm.transform.prepare import Prepared, prepare
 from privgmm.transform.public import public_steps
 from privgmm.transform.standardise import Standardise
 from privgmm.transform.step import Origin, Step
@@ -24,6 +25,7 @@ __all__ = [
     "Log",
     "Origin",
     "Pca",
+    "Prepared",
     "Standardise",
     "Step",
     "apply_all",
@@ -35,6 +37,7 @@ __all__ = [
     "from_dict",
     "invert_all",
     "names_after",
+    "prepare",
     "public_steps",
     "to_dict",
 ]

@@ -34,29 +34,47 @@ def fit_label_level(kind: str, X: ArrayLike, n_components: int | None = None) ->
     raise InputError(f"A preprocessing step is {_KINDS}, got {kind!r}.")
 
 
-def fit_chain(specs: Sequence[str], X: ArrayLike) -> tuple[tuple[Step, ...], Floats]:
+def fit_chain(wanted: Sequence[str | Step], X: ArrayLike) -> tuple[tuple[Step, ...], Floats]:
     """Steps such as ("log", "standardise", "pca:5"), each fitted to the rows after the one before.
 
-    Returns the steps and the preprocessed rows.
+    A step object is used as it is. Returns the steps and the preprocessed rows.
     """
-    if isinstance(specs, str):
-        raise InputError(f"Give the steps as a list; each is {_KINDS}.")
     rows = feature_array(X)
     steps: list[Step] = []
-    for spec in specs:
-        kind, _, argument = str(spec).partition(":")
-        if kind == "log" and argument:
-            step: Step = Log(_number(argument))
-        elif kind == "pca":
-            count = _number(argument)
-            step = fit_label_level(kind, rows, int(count) if count == int(count) else 0)
-        elif argument:
-            raise InputError(f"A preprocessing step is {_KINDS}, got {spec!r}.")
-        else:
-            step = fit_label_level(kind, rows)
+    for item in check_wanted(wanted):
+        step = _fitted(item, rows) if isinstance(item, str) else item
         rows = step.apply(rows)
         steps.append(step)
     return tuple(steps), rows
+
+
+def check_wanted(wanted: Sequence[str | Step]) -> tuple[str | Step, ...]:
+    """Refuse what names no step, before anything is read or paid."""
+    if isinstance(wanted, str):
+        raise InputError(f"Give the preprocessing as a list; each step is {_KINDS}.")
+    for item in wanted:
+        if isinstance(item, str):
+            parse_step(item)
+        elif not isinstance(item, (Log, Standardise, Pca)):
+            raise InputError(f"Each preprocessing step is {_KINDS}, or a step object.")
+    return tuple(wanted)
+
+
+def parse_step(text: str) -> tuple[str, float | None]:
+    """("pca", 5.0) of "pca:5"."""
+    kind, colon, argument = text.partition(":")
+    if kind not in ("log", "standardise", "pca") or (kind == "standardise" and colon):
+        raise InputError(f"A preprocessing step is {_KINDS}, got {text!r}.")
+    if kind == "pca" and not _number(argument).is_integer():
+        raise InputError("A PCA needs a whole number of components, as in pca:5.")
+    return kind, _number(argument) if colon else None
+
+
+def _fitted(text: str, rows: Floats) -> Step:
+    kind, number = parse_step(text)
+    if kind == "log":
+        return Log(number or 0.0)
+    return fit_label_level(kind, rows, None if number is None else int(number))
 
 
 def _standardise(x: Floats) -> Standardise:

@@ -1,0 +1,204 @@
+"""The release as a scikit-learn estimator: ``fit`` spends the budget, everything else is free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from privgmm import curate
+from privgmm.errors import InputError
+from privgmm.model.mixture import ClassName, Floats
+from privgmm.releases import Guarantee, Release
+from privgmm.releases.guarantee import Unit
+
+# Parameters that ``privgmm.release`` takes, and checks, as they are.
+_HANDED_ON = (
+    "epsilon", "delta", "unit", "bounds", "radius", "center",
+    "n_components", "mechanism", "adjacency",
+)  # fmt: skip
+
+
+# scikit-learn has no type information, so its classes are Any to mypy.
+class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A Gaussian mixture with one component per class, released under differential privacy.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget that one call of ``fit`` spends.
+    unit : "label" protects each row's label (features are public); "record" protects whole rows.
+    bounds, radius, center : where rows may lie (record level), stated and never read from the data.
+    classes : the public class list. When None it is read from the labels, which raises a
+        ``PrivacyLeakWarning`` and is named in the statement.
+    n_components : number of components for rows without labels (record level, ``fit(X)``); with
+        labels there is one component per class and it is not used.
+    mechanism : "proven", or "published" for the paper's method, whose guarantee is not proven.
+    adjacency : record level: "replace" one row by another, or "add-remove" one row.
+    random_state : None draws publishable noise; a seed makes the release repeatable and **not**
+        publishable.
+
+    Attributes
+    ----------
+    release_ : the ``privgmm.Release``; save it with ``release_.save(path)``.
+    guarantee_ : its differential-privacy statement.
+    classes_ : (K,) class names, sorted as scikit-learn expects.
+    weights_, means_, covariances_ : (K,), (K, d) and (K, d, d) released parameters.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+    """
+
+    release_: Release
+    guarantee_: Guarantee
+    classes_: NDArray[Any]
+    weights_: Floats
+    means_: Floats
+    covariances_: Floats
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        unit: Unit = "label",
+        bounds: Any = None,
+        radius: float | None = None,
+        center: ArrayLike | None = None,
+        classes: Sequence[ClassName] | None = None,
+        n_components: int | None = None,
+        mechanism: Literal["proven", "published"] = "proven",
+        adjacency: Literal["replace", "add-remove"] = "replace",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.unit = unit
+        self.bounds = bounds
+        self.radius = radius
+        self.center = center
+        self.classes = classes
+        self.n_components = n_components
+        self.mechanism = mechanism
+        self.adjacency = adjacency
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Release the mixture of the rows; spends the budget once per call."""
+        label_name = getattr(y, "name", None)
+        x, labels = self._training_rows(X, y)
+        names = tuple(getattr(self, "feature_names_in_", ()))
+        self.release_ = curate.release(
+            x,
+            labels,
+            **{name: getattr(self, name) for name in _HANDED_ON},
+            classes=_in_order(self.classes),
+            seed=_seed(self.random_state),
+            feature_names=names,
+            label_name=_free_name(label_name, names),
+        )
+        mixture = self.release_.mixture
+        self.guarantee_ = self.release_.guarantee
+        self.classes_ = mixture.class_array
+        self.weights_ = mixture.weights
+        self.means_ = mixture.means
+        self.covariances_ = mixture.covariances
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """(n,) most probable class of each row."""
+        rows = self._rows(X)
+        return self.release_.mixture.predict(rows)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(n, K) class probabilities, columns in the order of ``classes_``."""
+        rows = self._rows(X)
+        return self.release_.mixture.predict_proba(rows)
+
+    def score_samples(self, X: Any) -> Floats:
+        """(n,) log density of each row under the released mixture."""
+        rows = self._rows(X)
+        return self.release_.mixture.log_density(rows)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy on labelled rows; without ``y`` the mean log density, as mixtures do.
+
+        A score of private rows is itself private information: it is not part of the release.
+        """
+        if y is None:
+            return float(np.average(self.score_samples(X), weights=sample_weight))
+        return float(super().score(X, y, sample_weight))
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion of the released mixture on these rows (lower is better)."""
+        log_density = self.score_samples(X)
+        k, d = self.means_.shape
+        parameters = k - 1 + k * d + k * d * (d + 1) // 2
+        return float(parameters * np.log(log_density.size) - 2 * log_density.sum())
+
+    def sample(
+        self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> tuple[Floats, NDArray[Any]]:
+        """Synthetic rows and their classes, (X, y); ``random_state`` is the estimator's by default."""
+        check_is_fitted(self)
+        seed = _seed(self.random_state if random_state is None else random_state)
+        # Never the very stream that made the release's noise: draws must not depend on it.
+        stream = None if seed is None else np.random.default_rng([seed, 1])
+        return self.release_.mixture.sample(n_samples, seed=stream)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "release_")
+
+    def _training_rows(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any] | None]:
+        if y is None and self.n_components is not None:
+            return _numbers_only(lambda: validate_data(self, X, dtype=np.float64)), None
+        x, labels = _numbers_only(lambda: validate_data(self, X, y, dtype=np.float64))
+        check_classification_targets(labels)
+        return x, labels
+
+    def _rows(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        rows: Floats = _numbers_only(lambda: validate_data(self, X, dtype=np.float64, reset=False))
+        return rows
+
+
+def _numbers_only(read: Any) -> Any:
+    """scikit-learn quotes the cell that is not a number; say it without."""
+    try:
+        return read()
+    except ValueError as problem:
+        if "could not convert" not in str(problem):
+            raise
+    raise InputError("Features must be numbers; choose numeric columns or encode the others first.")
+
+
+def _in_order(classes: Sequence[ClassName] | None) -> Sequence[ClassName] | None:
+    """Sorted, because scikit-learn's metrics take ``classes_`` to be; mixed types keep their order."""
+    if classes is None:
+        return None
+    listed = classes.tolist() if isinstance(classes, np.ndarray) else list(classes)
+    try:
+        return sorted(listed)
+    except TypeError:
+        return listed
+
+
+def _free_name(name: Any, taken: tuple[str, ...]) -> str:
+    """The name of the label column if it has one; never one of the features'."""
+    given = [name] if isinstance(name, str) and name else []
+    return next(c for c in [*given, "label", "class", "y", "+".join(taken)] if c not in taken)
+
+
+def _seed(random_state: Any) -> int | None:
+    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
+        return None if random_state is None else int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except ValueError:
+        raise InputError(
+            "random_state must be None, a non-negative number or a numpy RandomState."
+        ) from None

@@ -1,0 +1,182 @@
+"""The scikit-learn estimator: its contract, its warnings, and that it hides nothing."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from privgmm import PrivateGaussianMixture, Release
+from privgmm.errors import InputError, PrivacyLeakWarning
+
+# Checks that cannot pass, with the reason; none at present.
+EXPECTED_FAILURES: dict[str, str] = {}
+
+
+@pytest.mark.filterwarnings("ignore::privgmm.errors.PrivacyLeakWarning")
+@parametrize_with_checks(
+    [PrivateGaussianMixture()],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def blobs(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three well separated classes."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n) % 3
+    centres = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])
+    return centres[codes] + rng.normal(size=(n, 2)), np.array(["a", "b", "c"])[codes]
+
+
+def estimator(**options: Any) -> PrivateGaussianMixture:
+    return PrivateGaussianMixture(**{"classes": ["a", "b", "c"], "random_state": 0, **options})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> PrivateGaussianMixture:
+    return estimator().fit(*blobs())
+
+
+def test_the_release_is_what_predicts(fitted: PrivateGaussianMixture) -> None:
+    X, y = blobs(seed=1)
+    assert fitted.score(X, y) > 0.95
+    mixture = fitted.release_.mixture
+    assert np.array_equal(fitted.predict(X), mixture.predict(X))
+    assert np.array_equal(fitted.predict_proba(X), mixture.predict_proba(X))
+    assert np.array_equal(fitted.score_samples(X), mixture.log_density(X))
+    assert np.array_equal(fitted.means_, mixture.means)
+    assert fitted.score(X) == np.mean(fitted.score_samples(X))
+    assert np.isclose(log_loss(y, fitted.predict_proba(X), labels=fitted.classes_), 0, atol=0.2)
+
+
+def test_bic_is_that_of_scikit_learn(fitted: PrivateGaussianMixture) -> None:
+    X, _ = blobs(seed=2)
+    assert np.isclose(fitted.bic(X), fitted.release_.to_sklearn().bic(X))
+
+
+def test_sampling(fitted: PrivateGaussianMixture) -> None:
+    X, y = fitted.sample(3000)
+    assert X.shape == (3000, 2)
+    assert set(y.tolist()) == {"a", "b", "c"}
+    assert fitted.score(X, y) > 0.95
+    assert np.array_equal(X, fitted.sample(3000)[0])
+    assert not np.array_equal(X, fitted.sample(3000, random_state=1)[0])
+    rng = np.random.RandomState(0)
+    assert not np.array_equal(fitted.sample(5, rng)[0], fitted.sample(5, rng)[0])
+    with pytest.raises(NotFittedError):
+        PrivateGaussianMixture().sample(3)
+
+
+def test_noise_is_publishable_unless_seeded(tmp_path: Any) -> None:
+    X, y = blobs()
+    fresh = estimator(random_state=None).fit(X, y)
+    assert fresh.guarantee_.publishable
+    seeded = estimator(random_state=7).fit(X, y)
+    assert not seeded.guarantee_.publishable
+    assert np.array_equal(seeded.means_, estimator(random_state=7).fit(X, y).means_)
+    from_state = estimator(random_state=np.random.RandomState(3)).fit(X, y)
+    assert not from_state.guarantee_.publishable
+    fresh.release_.save(tmp_path / "release.json")
+    loaded = Release.load(tmp_path / "release.json")
+    assert np.array_equal(loaded.mixture.means, fresh.means_)
+    for bad in (-1, "x", np.random.default_rng(0)):
+        with pytest.raises(InputError, match="random_state"):
+            estimator(random_state=bad).fit(X, y)
+
+
+def test_a_class_list_read_from_labels_warns_and_is_named() -> None:
+    X, y = blobs()
+    with pytest.warns(PrivacyLeakWarning, match="class list"):
+        leaky = PrivateGaussianMixture(random_state=0).fit(X, y)
+    assert any("class list" in line for line in leaky.guarantee_.not_protected)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        safe = estimator().fit(X, y)
+    assert not any("class list" in line for line in safe.guarantee_.not_protected)
+
+
+def test_class_lists() -> None:
+    X, y = blobs()
+    assert estimator(classes=("c", "a", "b")).fit(X, y).classes_.tolist() == ["a", "b", "c"]
+    assert estimator(classes=np.array(["c", "b", "a"])).fit(X, y).classes_.tolist() == [
+        "a",
+        "b",
+        "c",
+    ]
+    with pytest.raises(InputError, match="not in the class list"):
+        estimator(classes=["a", "b"]).fit(X, y)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_and_feature_names(frame: Any) -> None:
+    X, y = blobs()
+    table = frame({"height": X[:, 0], "weight": X[:, 1]})
+    series = pd.Series(y, name="risk") if frame is pd.DataFrame else pl.Series("risk", y)
+    model = estimator().fit(table, series)
+    assert model.feature_names_in_.tolist() == ["height", "weight"]
+    assert model.release_.feature_names == ("height", "weight")
+    assert model.release_.label_name == "risk"
+    assert np.array_equal(model.means_, estimator().fit(X, y).means_)
+    assert model.score(table, series) > 0.95
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame({"weight": X[:, 1], "height": X[:, 0]}))
+    clash = frame({"risk": X[:, 0], "label": X[:, 1]})
+    assert estimator().fit(clash, series).release_.label_name == "class"
+
+
+def test_pipelines_clones_and_cross_validation() -> None:
+    X, y = blobs()
+    model = make_pipeline(StandardScaler(), estimator())
+    assert cross_val_score(model, X, y, cv=3).min() > 0.9
+    options = {"epsilon": 2.0, "unit": "record", "radius": 20.0, "classes": ["a"]}
+    copy = clone(PrivateGaussianMixture(**options))
+    assert {name: copy.get_params()[name] for name in options} == options
+
+
+def test_messages_do_not_quote_cells() -> None:
+    X, y = blobs()
+    words = X.astype(object)
+    words[3, 1] = "secret"
+    for rows in (words, pd.DataFrame(words), X.astype(str)):
+        if rows is not words and not isinstance(rows, pd.DataFrame):
+            rows[3, 1] = "secret"
+        with pytest.raises(ValueError, match="must be numbers") as info:
+            estimator().fit(rows, y)
+        assert "secret" not in str(info.value)
+        assert info.value.__cause__ is None
+        assert info.value.__suppress_context__ or info.value.__context__ is None
+
+
+def test_record_level_and_rows_without_labels() -> None:
+    X, y = blobs(3000)
+    options = {"unit": "record", "radius": 15.0, "center": 5.0, "epsilon": 8.0}
+    model = estimator(**options).fit(X, y)
+    assert model.guarantee_.unit == "record"
+    assert model.score(X, y) > 0.95
+    with pytest.raises(InputError, match="stated by you"):
+        estimator(unit="record").fit(X, y)
+    alone = estimator(**options, classes=None, n_components=3).fit(X)
+    assert alone.classes_.tolist() == [0, 1, 2]
+    assert alone.predict_proba(X).shape == (3000, 3)
+    with pytest.raises(ValueError, match="requires y"):
+        estimator(**options).fit(X)
+
+
+def test_the_published_method_is_offered_and_marked() -> None:
+    X, y = blobs()
+    model = estimator(mechanism="published").fit(X, y)
+    assert model.guarantee_.status == "as-published"
+    assert not model.guarantee_.publishable
