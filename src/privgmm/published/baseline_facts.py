@@ -2,7 +2,7 @@
 
 Sensitivities (Wu et al. 2016), with R >= |x|_1 read from the data and n rows in K classes:
 S(pi) = K/n,  S(mu_k) = 4RK/n,  S(Sigma_k) = (12nKR^2 + 8K^2R^2)/n^2, in L1; the Gaussian parts use them
-as the L2 bounds that they also are, with sigma = S sqrt(2 ln(2/delta)) / eps.
+as the L2 bounds that they also are, with sigma = S sqrt(2 ln(2/delta)) / eps, and so does R1SMG.
 """
 
 from __future__ import annotations

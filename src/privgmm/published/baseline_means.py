@@ -56,8 +56,8 @@ def _iid_means_kl(kind: str, facts: Facts, eps: float, delta: float) -> float:
     return _isotropic_kl(facts, variance)
 
 
-def _isotropic_kl(facts: Facts, variance: float | Floats) -> float:
-    """sum_k pi_k tr(Sigma_k^-1) variance_k / 2."""
+def _isotropic_kl(facts: Facts, variance: float) -> float:
+    """sum_k pi_k tr(Sigma_k^-1) variance / 2."""
     trace = np.trace(facts.precisions, axis1=1, axis2=2)
     return float(0.5 * facts.fitted.weights @ (trace * variance))
 
@@ -86,17 +86,8 @@ def _colored_means_kl(facts: Facts, eps: float, delta: float) -> float:
     return float(0.5 * gaussian_scale(1.0, eps, delta) ** 2 * facts.fitted.weights @ cost)
 
 
-def _r1smg_variances(facts: Facts, eps: float, delta: float) -> Floats:
-    """sigma* per class, from the largest mean shift of a label flip (as published: local)."""
-    if "shift" not in facts.cache:
-        facts.cache["shift"] = np.array(
-            [
-                np.linalg.norm(mean_shifts(facts.X, facts.codes, k, mu, "label"), axis=1).max()
-                for k, mu in enumerate(facts.fitted.means)
-            ]
-        )
-    d = facts.fitted.dim
-    return np.array([r1smg_variance(s, eps, delta, d) for s in facts.cache["shift"]])
+def _r1smg_variance(facts: Facts, eps: float, delta: float) -> float:
+    return r1smg_variance(facts.sensitivities()[1], eps, delta, facts.fitted.dim)
 
 
 def _draw_r1smg_means(facts: Facts, eps: float, delta: float, rng: np.random.Generator) -> Floats:
@@ -104,12 +95,12 @@ def _draw_r1smg_means(facts: Facts, eps: float, delta: float, rng: np.random.Gen
     mu = facts.fitted.means
     u = rng.standard_normal(mu.shape)
     u /= np.linalg.norm(u, axis=1, keepdims=True)
-    z = rng.standard_normal(mu.shape[0]) * np.sqrt(_r1smg_variances(facts, eps, delta))
+    z = rng.standard_normal(mu.shape[0]) * np.sqrt(_r1smg_variance(facts, eps, delta))
     return np.asarray(mu + z[:, None] * u)
 
 
 def _r1smg_means_kl(facts: Facts, eps: float, delta: float) -> float:
-    return _isotropic_kl(facts, _r1smg_variances(facts, eps, delta) / facts.fitted.dim)
+    return _isotropic_kl(facts, _r1smg_variance(facts, eps, delta) / facts.fitted.dim)
 
 
 WEIGHT_PARTS = {

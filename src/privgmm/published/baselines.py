@@ -37,8 +37,8 @@ BASELINES: dict[str, tuple[str, str, str]] = {
     "r1smg": ("gaussian", "r1smg", "wishart"),
 }
 _PURE = {"laplace", "wishart"}  # these parts spend no delta
-_WEIGHT_SHARES = (0.02, 0.05, 0.1, 0.2, 1 / 3)
-_MEAN_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)  # of what the weights leave
+_WEIGHT_SHARES = (0.02, 0.1, 1 / 3)
+_MEAN_SHARES = (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)  # of what the weights leave
 
 
 def baseline(
@@ -84,14 +84,17 @@ def best_split(parts: tuple[str, str, str], facts: Facts, epsilon: float, delta:
     best: Split = (1 / 3, 1 / 3, 1 / 3)
     least = np.inf
     for weight_share in _WEIGHT_SHARES:
+        weight_cost = np.inf
         for mean_share in _MEAN_SHARES:
             rest = 1 - weight_share
             split = (weight_share, rest * mean_share, rest * (1 - mean_share))
-            budgets = _budgets(parts, split, epsilon, delta)
+            weights, means, covariances = _budgets(parts, split, epsilon, delta)
+            if weight_cost == np.inf:  # the same for every mean share
+                weight_cost = WEIGHT_PARTS[parts[0]].expected_kl(facts, *weights)
             cost = (
-                WEIGHT_PARTS[parts[0]].expected_kl(facts, *budgets[0])
-                + MEAN_PARTS[parts[1]].expected_kl(facts, *budgets[1])
-                + COVARIANCE_PARTS[parts[2]].expected_kl(facts, *budgets[2])
+                weight_cost
+                + MEAN_PARTS[parts[1]].expected_kl(facts, *means)
+                + COVARIANCE_PARTS[parts[2]].expected_kl(facts, *covariances)
             )
             if cost < least:
                 best, least = split, cost

@@ -40,7 +40,7 @@ def solve_all(X: Floats, whiten: Floats, tol: float) -> DualSolution:
     """Minimum-trace ellipsoid of the points z_n = whiten^T x_n, which must span their space."""
     d = X.shape[1]
     q = d * (d + 1) // 2
-    live, p, steps = _first_live_set(X, whiten, max(24, min(3 * q, 10 * d)))
+    live, p, steps = _first_live_set(X, whiten, max(200, 10 * d))
     for round_ in range(_MAX_ROUNDS):
         Z = X[live] @ whiten
         dual = solve_dual(Z, p, tol / 2)
@@ -51,7 +51,7 @@ def solve_all(X: Floats, whiten: Floats, tol: float) -> DualSolution:
         worst = float(scores.max())
         if worst <= (1 + tol) * trace or round_ == _MAX_ROUNDS - 1:
             break
-        entering = _violators(scores, live, trace, limit=max(16, q))
+        entering = _violators(scores, live, trace, limit=max(64, q))
         if entering.size == 0:
             break  # the live set alone is at the precision that float64 gives
         busy = p > 1e-5 * p.max()
