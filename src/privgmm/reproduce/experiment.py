@@ -24,6 +24,7 @@ class Row:
     data: str
     epsilon: float | None = None
     kl: float | None = None
+    kl_means: float | None = None  # the part of KL that the noise on the means makes
     kl_unclipped: float | None = None
     accuracy: float | None = None
     iterations: int | None = None

@@ -38,6 +38,7 @@ def marginal_rows(
                     replace(
                         row,
                         kl=None,
+                        kl_means=None,
                         class_name=str(shown.classes[k]),
                         class_size=int(counts[k]),
                         feature=j,

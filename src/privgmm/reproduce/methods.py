@@ -14,6 +14,7 @@ DELTA = 1e-5
 
 PROVEN = "proven"
 PUBLISHED = "published"
+JOINT = "published-joint"  # the same problem (P2), solved jointly instead of by Algorithm 1
 RESAMPLED = "non-private"
 BASELINES = ("laplace", "gaussian", "colored-gaussian", "r1smg")
 ALL = (PROVEN, PUBLISHED, *BASELINES, RESAMPLED)
@@ -33,8 +34,9 @@ def released(
         return refitted(fitted, np.bincount(y, minlength=fitted.n_classes), seed), None
     from privgmm import published
 
-    if method == PUBLISHED:
-        design = published.design(X, y, epsilon=epsilon, delta=DELTA)
+    if method in (PUBLISHED, JOINT):
+        way = "alternating" if method == PUBLISHED else "joint"
+        design = published.design(X, y, epsilon=epsilon, delta=DELTA, method=way)
         return design.draw(seed=seed), len(design.history)
     if method not in BASELINES:
         raise InputError(f"There is no method {method!r}; choose one of {', '.join(ALL)}.")

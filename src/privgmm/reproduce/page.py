@@ -82,6 +82,8 @@ def _section(result: Result) -> str:
     ]
     if experiment.y in ("kl", "accuracy") and len(result.table.xs) < 10:
         parts.append(_numbers(result.table, experiment.methods, experiment.y))
+    if experiment.y == "kl" and result.table.values("kl_means").size:
+        parts.append(_means_share(result.table))
     parts.append(NOTES[experiment.name])
     if refusals := sorted({r.note for r in result.table.rows if r.note}):
         parts.append("Points without a number: " + " ".join(refusals))
@@ -114,6 +116,23 @@ def _numbers(table: Table, methods: tuple[str, ...], column: str) -> str:
         lines.append(f"| {LOOKS[method].label} | {shown} |")
     text = "\n".join(lines)
     return text + ("\n\n✱ proven is not below published here." if "✱" in text else "")
+
+
+def _means_share(table: Table) -> str:
+    """How much of the mean KL the noise on the means makes, at both ends of the sweep."""
+    shares = []
+    for method in ("proven", "published", "r1smg"):
+        mine = [table.where(method=method, x=x) for x in (table.xs[0], table.xs[-1])]
+        parts = [
+            t.values("kl_means").sum() / t.values("kl").sum() for t in mine if t.values("kl").size
+        ]
+        if parts:
+            shares.append(f"{method} {' and '.join(f'{100 * p:.0f} %' for p in parts)}")
+    return (
+        "Share of KL made by the noise on the means, at the first and last x: "
+        + "; ".join(shares)
+        + "."
+    )
 
 
 def _artefacts() -> str:

@@ -24,6 +24,7 @@ class Look:
 LOOKS = {
     "proven": Look("proven (this package)", "#0072B2", "o", 2.2),
     "published": Look("published (the paper)", "#D55E00", "s", 2.2),
+    "published-joint": Look("published, solved jointly", "#D55E00", "s", 1.2, ":"),
     "laplace": Look("i.i.d. Laplace", "#8C8C8C", "v"),
     "gaussian": Look("i.i.d. Gaussian", "#E69F00", "^"),
     "colored-gaussian": Look("colored Gaussian", "#009E73", "D"),

@@ -1,0 +1,73 @@
+"""The page: every figure in it, lost points marked, links that lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import toy
+
+from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, page, reproduce
+from privgmm.reproduce.notes import NOTES
+
+
+@pytest.fixture
+def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    monkeypatch.setitem(NOTES, "toy", "A note on the toy.")
+    monkeypatch.setattr(page.artefacts, "ALL", (lambda: "An artefact.",))
+    return reproduce(toy.experiment(tmp_path / "calls"), tmp_path, trials=3)
+
+
+def test_every_experiment_has_a_note() -> None:
+    assert set(NOTES) == set(EXPERIMENTS)
+
+
+def test_the_page_tells_claim_measurement_and_reason(result: Result, tmp_path: Path) -> None:
+    target = tmp_path / "docs" / "results.md"
+    page.write_page([result], tmp_path, target)
+    text = target.read_text(encoding="utf-8")
+    for part in ("It falls.", "A note on the toy.", "An artefact.", "3 trials a point", "- toy"):
+        assert part in text
+    (image,) = re.findall(r"!\[A toy\]\((.*?)\)", text)
+    assert (target.parent / image).read_bytes().startswith(b"<?xml")
+    assert "✱" not in text
+    mean = result.table.mean(method="published", x=1.0)
+    assert f"| published (the paper) | {mean:.3g} [" in text
+
+
+def test_a_point_where_proven_loses_is_marked(result: Result, tmp_path: Path) -> None:
+    worse = Table(
+        tuple(
+            replace(r, kl=99.0) if r.method == "proven" and r.x == 2.0 else r
+            for r in result.table.rows
+        )
+    )
+    lost = replace(result, table=worse, findings=toy.check(worse))
+    page.write_page([lost], tmp_path, tmp_path / "results.md")
+    text = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "99 [99, 99] ✱" in text
+    assert text.count("] ✱") == 1
+    assert "**not everywhere**: not at 2 (99 against" in text
+
+
+def test_reasons_for_missing_numbers_are_told(result: Result, tmp_path: Path) -> None:
+    refusal = Row("toy", "x", 4.0, "published", 9, "toy", note="R1SMG needs three features.")
+    told = replace(result, table=Table((*result.table.rows, refusal)))
+    page.write_page([told], tmp_path, tmp_path / "results.md")
+    assert "Points without a number: R1SMG needs" in (tmp_path / "results.md").read_text()
+
+
+def test_artefacts_come_out_as_derived() -> None:
+    """The sentences hold the numbers that theory predicts."""
+    from privgmm.reproduce import artefacts
+
+    assert re.search(r"28\.[0-9] % of 40,000 .*= 28\.3 %", artefacts.wishart_support())
+    assert "gives 3.40; the expectation is 2.0e-06" in artefacts.closed_form()
+    assert "sums to 0.73" in artefacts.column_sum()
+    assert "at most 2 iterations" in artefacts.alternation()
+    assert re.search(r"8\.[2-5]e-03 at M = 5 and 2\.[78]e-01 at M = 12", artefacts.rank_one())
+    floor = re.search(r"expected KL of ([0-9.]+)", artefacts.floor())
+    assert floor is not None
+    assert 0.7 < float(floor.group(1)) < 0.9
