@@ -13,8 +13,9 @@ from privgmm.errors import InputError
 from privgmm.frames.names import Choice, check_names, looks_like_data
 from privgmm.frames.screen import refuse_text
 
-# One block must hold the longest line; 16 MiB is a line of a million cells.
-_BLOCK = 1 << 24
+# Bytes per block. One must hold the longest line, so it grows with the header.
+_BLOCK = 1 << 22
+_LINE_TO_HEADER = 16
 _LONGEST_HEADER = 1 << 26
 
 
@@ -33,9 +34,9 @@ def csv_batches(path: Path, choice: Choice) -> Iterator[Any]:
     wrong: list[int] = []
     types = {name: pa.float64() for name in choice.features}
     try:
-        yield from _stream(path, choice, types, wrong, one_column=len(names) == 1)
+        yield from _stream(path, choice, types, wrong, names)
     except _failures():
-        refuse_text(_text_columns(path, choice), str(path))
+        refuse_text(_text_columns(path, choice, names), str(path))
         raise InputError(
             f"{path} is not a readable CSV file; save it as UTF-8 text with commas between cells."
         ) from None
@@ -56,7 +57,7 @@ def csv_labels(path: Path, label: str) -> set[str]:
 
 
 def _stream(
-    path: Path, choice: Choice, types: dict[str, Any], wrong: list[int], one_column: bool
+    path: Path, choice: Choice, types: dict[str, Any], wrong: list[int], names: tuple[str, ...]
 ) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -65,16 +66,17 @@ def _stream(
         wrong.append(row.actual_columns)
         return "skip"
 
+    width = sum(len(name) + 1 for name in names)
     included = [*choice.features] + ([choice.label] if choice.label is not None else [])
     if choice.label is not None:
         types = {**types, choice.label: pa.string()}
     with arrow_csv.open_csv(
         path,
-        read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
+        read_options=arrow_csv.ReadOptions(block_size=max(_BLOCK, _LINE_TO_HEADER * width)),
         parse_options=arrow_csv.ParseOptions(
             newlines_in_values=True,
             # In a file of one column an empty line is a missing cell, not decoration.
-            ignore_empty_lines=not one_column,
+            ignore_empty_lines=len(names) > 1,
             invalid_row_handler=count,
         ),
         convert_options=arrow_csv.ConvertOptions(
@@ -88,7 +90,7 @@ def _stream(
         yield from reader
 
 
-def _text_columns(path: Path, choice: Choice) -> list[str]:
+def _text_columns(path: Path, choice: Choice, names: tuple[str, ...]) -> list[str]:
     """Which chosen features hold cells that are not numbers (a second, slower pass)."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -96,7 +98,7 @@ def _text_columns(path: Path, choice: Choice) -> list[str]:
     types = {name: pa.string() for name in choice.features}
     found: set[str] = set()
     try:
-        for batch in _stream(path, choice, types, [], one_column=False):
+        for batch in _stream(path, choice, types, [], names):
             # The columns come in the order in which _stream includes them: features first.
             for j, name in enumerate(choice.features):
                 try:
