@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privgmm.errors import InputError
-from privgmm.reproduce.runner import Progress, Result
+
+if TYPE_CHECKING:
+    from privgmm.reproduce.runner import Progress, Result
+
+
+def reproduce(
+    figure: Annotated[str, typer.Argument(metavar="FIGURE|all", help="A figure's name, or all.")],
+    trials: Annotated[
+        int, typer.Option(help="Trials at each point; the paper has 100, and 200 for ci.")
+    ] = 20,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; as many as cores if omitted.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and kept trials.")] = Path(
+        "reproduction"
+    ),
+    seed: Annotated[int, typer.Option(help="The paper's is 42.")] = 42,
+    page: Annotated[
+        Path | None, typer.Option(help="With all: also write the page of results here.")
+    ] = None,
+) -> None:
+    """Measure the paper's figures anew, with the proven mechanism beside the published one.
+
+    Names: ci, epsilon, n, k, d, d-large, iris-epsilon, iris-marginals, ami-epsilon, ami-marginals,
+    mnist-epsilon, mnist-accuracy, mnist-mlp, record-b. Data is read from the folder PRIVGMM_DATA.
+    An interrupted run goes on where it stopped.
+    """
+    run(figure, trials, jobs or os.cpu_count() or 1, out, seed, page)
 
 
 def run(

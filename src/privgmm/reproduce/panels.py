@@ -39,13 +39,13 @@ def panel(axes: Any, values: Floats, table: Table, methods: tuple[str, ...], sho
             )  # fmt: skip
     axes.set_xlim(low, high)
     # A released density that is far too narrow is cut off rather than flattening the histogram.
-    axes.set_ylim(0, 1.25 * top)
+    axes.set_ylim(0, 1.12 * top)
     axes.set_yticks([])
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.grid(False)
 
 
-def legend(figure: Any, methods: tuple[str, ...]) -> None:
+def legend(figure: Any, methods: tuple[str, ...], loc: str = "outside upper center") -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -56,4 +56,4 @@ def legend(figure: Any, methods: tuple[str, ...]) -> None:
                label=names.get(m, LOOKS[m].label))
         for m in methods
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    figure.legend(handles=handles, loc=loc, ncols=len(handles))

@@ -44,14 +44,17 @@ def reproduce(
     """Run ``trials`` trials at every x and write NAME.csv, .parquet, .svg, .png and .json to ``out``."""
     if trials < 1 or jobs < 1 or seed < 0:
         raise InputError("Trials and jobs must be at least 1 and the seed at least 0.")
+    from threadpoolctl import threadpool_limits
+
     start = time.monotonic()
     rows = study_rows(experiment.study, out / "trials", trials, jobs, seed, progress)
+    seconds = time.monotonic() - start
     mine = (replace(row, figure=experiment.name) for row in rows)
     order = experiment.methods
     table = Table(sorted_rows((row for row in mine if row.method in order), order))
-    seconds = time.monotonic() - start
     result = Result(experiment, table, experiment.check(table), trials, seed, seconds)
-    write(result, out)
+    with threadpool_limits(limits=1):  # figures read data that was clustered on one thread
+        write(result, out)
     return result
 
 

@@ -55,13 +55,13 @@ _RC = {
 }
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float, layout: str = "constrained") -> Any:
     """An empty figure in the house style; no window, no global state."""
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(_RC):
-        return Figure(figsize=(width, height), layout="constrained")
+        return Figure(figsize=(width, height), layout=layout)
 
 
 def styled() -> Any:
