@@ -100,9 +100,10 @@ def test_a_release_that_must_not_be_published_says_so(
     assert "Proven The guarantee rests" not in text
 
 
-def test_no_proof_means_no_best_guess(make_release: Any) -> None:
-    changes = {"status": "as-published", "mu": None, "mechanisms": (), "publishable": False}
-    assert "Best guess" not in Page(render(make_release(**changes))).text
+@pytest.mark.parametrize("changes", [{"status": "as-published"}, {}])
+def test_no_protection_means_no_best_guess(make_release: Any, changes: dict[str, Any]) -> None:
+    assert "Best guess" not in Page(render(make_release(publishable=False, **changes))).text
+    assert "Best guess" in Page(render(make_release())).text
 
 
 def test_names_stay_text(hostile_release: Release) -> None:
@@ -211,6 +212,16 @@ def test_a_reference_with_small_classes_still_draws(make_release: Any) -> None:
     text = render(release, (X, np.array([0, 0, 1])))  # class 2 is empty, feature 1 is constant
     assert "KL(released" not in text
     assert "PRIVATE COPY" in text
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_an_extreme_reference_draws_without_complaint(make_release: Any, scale: float) -> None:
+    release = make_release(2, 2)
+    X, y = release.sample(40, seed=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = render(release, (X * scale, y))
+    assert not re.search(r"\b(nan|inf)\b", text)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from privgmm import Mixture
 from privgmm.report import panels
 from privgmm.report.numbers import column, number, padded, percent, tick_labels
 from privgmm.report.reference import reference_of
-from privgmm.report.svg import house_style
+from privgmm.report.svg import N_COLOURS, house_style
 from privgmm.report.view import choose, class_keys, plot_range, separation, ticks
 
 
@@ -131,3 +133,59 @@ def test_histograms_are_densities() -> None:
     edges, density = reference.histogram(0, 0, -6.0, 6.0)
     assert (density * np.diff(edges)).sum() == pytest.approx(1)
     assert reference.kl == pytest.approx(0, abs=0.05)
+
+
+# Machado, Oliveira, Fernandes (2009): linear RGB as seen with each kind of colour blindness.
+VISIONS = {
+    "normal": np.eye(3),
+    "protanopia": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
+    "deuteranopia": [
+        [0.3673, 0.8606, -0.2280],
+        [0.2801, 0.6725, 0.0474],
+        [-0.0118, 0.0429, 0.9689],
+    ],
+    "tritanopia": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
+}
+
+
+def _palettes() -> dict[str, dict[str, np.ndarray]]:
+    """Linear RGB of the style sheet's colours, light and dark."""
+    light, dark, _ = re.split(
+        r"prefers-color-scheme: dark|\n\* \{",
+        files("privgmm.report").joinpath("report.css").read_text("utf-8"),
+    )
+    return {
+        name: {key: _linear(code) for key, code in re.findall(r"--(paper|[ck]\d): #(\w{6})", part)}
+        for name, part in (("light", light), ("dark", dark))
+    }
+
+
+def _linear(code: str) -> np.ndarray:
+    c = np.array([int(code[i : i + 2], 16) for i in (0, 2, 4)]) / 255
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def _contrast(a: np.ndarray, b: np.ndarray) -> float:
+    """WCAG contrast ratio."""
+    low, high = sorted(float(c @ [0.2126, 0.7152, 0.0722]) for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _lab(rgb: np.ndarray) -> np.ndarray:
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(to_xyz) @ np.clip(rgb, 0, 1) / [0.9505, 1, 1.0888]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_are_told_apart_with_any_colour_vision(scheme: str) -> None:
+    colours = _palettes()[scheme]
+    classes = [colours[f"c{k}"] for k in range(N_COLOURS)]
+    for k, colour in enumerate(classes):
+        assert _contrast(colour, colours["paper"]) >= 3
+        assert _contrast(colour, colours[f"k{k}"]) >= 3.9
+    for matrix in VISIONS.values():
+        seen = [_lab(np.array(matrix) @ colour) for colour in classes]
+        for one, other in itertools.combinations(seen, 2):
+            assert np.linalg.norm(one - other) > 20  # CIE76; 2.3 is just noticeable

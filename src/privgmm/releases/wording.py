@@ -70,9 +70,9 @@ def best_guess(guarantee: Guarantee) -> float | None:
 
     Two equally likely neighbouring tables, told apart from a mu-GDP answer: at best
     Phi(mu / 2), the test of N(0, 1) against N(mu, 1); delta pays for integer noise. Rounded up to
-    a tenth of a percent. None where nothing is proven.
+    a tenth of a percent. None where nothing is proven, or the noise can be taken away again.
     """
-    if guarantee.status != "proven" or guarantee.mu is None:
+    if guarantee.status != "proven" or guarantee.mu is None or not guarantee.publishable:
         return None
     right = 0.5 * math.erfc(-guarantee.mu / 2 / math.sqrt(2)) + guarantee.delta
     return min(1.0, math.ceil(1000 * right) / 1000)

@@ -95,13 +95,14 @@ def pair_panels(release: Release, view: View, keys: list[str]) -> list[dict[str,
 
 
 def parameter_rows(mixture: Mixture) -> list[list[str]]:
-    """Per class: "mean ± standard deviation" of every feature; empty when there are too many."""
+    """Per feature: "mean ± standard deviation" in every class; empty when there are too many."""
     if mixture.n_classes * mixture.dim > MAX_PARAMETERS:
         return []
-    deviations = spread(mixture)
+    means = [column(values) for values in mixture.means.T.tolist()]
+    deviations = [column(values, 3) for values in spread(mixture).T.tolist()]
     return [
-        [f"{number(m)} ± {number(s, 3)}" for m, s in zip(means, deviation, strict=True)]
-        for means, deviation in zip(mixture.means, deviations, strict=True)
+        [f"{mean} ± {deviation}" for mean, deviation in zip(*cells, strict=True)]
+        for cells in zip(means, deviations, strict=True)
     ]
 
 

@@ -49,11 +49,14 @@ def reference_of(mixture: Mixture, X: ArrayLike, y: ArrayLike) -> Reference:
         )
     rows = tuple(x[codes == k] for k in range(mixture.n_classes))
     means, deviations = np.full((2, *mixture.means.shape), np.nan)
-    for k, members in enumerate(rows):
-        if len(members) >= 2:
-            means[k], deviations[k] = members.mean(axis=0), members.std(axis=0, ddof=1)
-    deviations[deviations == 0] = np.nan
-    return Reference(rows, means, deviations, _kl(mixture, x, y))
+    # Values near 1e308 have no finite variance: such a class is drawn without a fit.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, members in enumerate(rows):
+            if len(members) >= 2:
+                means[k], deviations[k] = members.mean(axis=0), members.std(axis=0, ddof=1)
+        kl = _kl(mixture, x, y)
+    deviations[~((deviations > 0) & np.isfinite(deviations))] = np.nan
+    return Reference(rows, means, deviations, kl)
 
 
 def _kl(released: Mixture, x: Floats, y: ArrayLike) -> float | None:
