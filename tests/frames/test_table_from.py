@@ -50,7 +50,7 @@ def test_frames_are_refused_alike(make: Callable[[Any], Any]) -> None:
     assert "3 rows, 2 labels" in refusal(make(DATA), y=[1, 2], columns=["a"])
     assert "no rows" in refusal(make({"a": []}))
     days = {"a": [1.0], "y": [datetime.date(2020, 1, 1)]}
-    assert "must hold text, numbers or booleans" in refusal(make(days), label="y")
+    assert "must hold text, or numbers, or booleans" in refusal(make(days), label="y")
 
 
 def test_numpy() -> None:
@@ -122,12 +122,17 @@ def test_odd_frames() -> None:
     assert "must be text" in refusal(pd.DataFrame([[1]], columns=[(1, 2)]))
     assert "Column 'a'" in refusal(pd.DataFrame({"a": [1, "secret"]}))
     assert "Column 'a'" in refusal(pd.DataFrame({"a": pd.Categorical([1, 2])}))
+    mixed = pd.DataFrame({"a": [1.0, 2.0], "y": pd.Series([1, "secret"], dtype=object)})
+    assert "The label column 'y' of the table must hold text" in refusal(mixed, label="y")
     assert "An array has no label column" in refusal(np.eye(2), label="y")
 
 
 def test_integer_names_and_categories_of_pandas() -> None:
     table = table_from(pd.DataFrame({0: [1.0], 1: [2.0], "y": pd.Categorical(["u"])}), label="y")
     assert table.feature_names == ("0", "1")
+    numbered = table_from(pd.DataFrame({0: [1.0], 1: [7]}), label="1")
+    assert numbered.labels is not None
+    assert numbered.labels.tolist() == [7]
     assert table.labels is not None
     assert table.labels.tolist() == ["u"]
     series = table_from(np.eye(2), y=pl.Series(["u", "v"], dtype=pl.Categorical))

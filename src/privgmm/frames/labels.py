@@ -34,10 +34,14 @@ def check_label_type(type_: Any, name: str | None, where: str) -> None:
     text = t.is_string(value) or t.is_large_string(value) or t.is_string_view(value)
     plain = text or t.is_integer(value) or t.is_boolean(value) or t.is_null(value)
     if not (plain or t.is_floating(value)):
-        column = "The labels" if name is None else f"The label column {shown([name])}"
-        raise InputError(
-            f"{column} of {where} must hold text, numbers or booleans; convert it to text first."
-        )
+        raise unusable_label(name, where)
+
+
+def unusable_label(name: str | None, where: str) -> InputError:
+    column = "The labels" if name is None else f"The label column {shown([name])}"
+    return InputError(
+        f"{column} of {where} must hold text, or numbers, or booleans; convert it to text first."
+    )
 
 
 def missing_labels(column: Any) -> int:

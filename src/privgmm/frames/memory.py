@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privgmm.errors import InputError
-from privgmm.frames.labels import check_label_type, label_array, missing_labels
+from privgmm.frames.labels import check_label_type, label_array, missing_labels, unusable_label
 from privgmm.frames.names import Choice, check_names, choose
 from privgmm.frames.screen import Screen, feature_matrix, number_type, refuse_text
 from privgmm.frames.table import Floats, Table
@@ -30,23 +30,23 @@ def table_from(
     if y is not None and label is not None:
         raise InputError("Give the labels as y or as the name of a column, not both.")
     frame = _frame(data)
+    column = None
     if frame is None:
-        matrix = _matrix(data)
-        names = tuple(f"x{j}" for j in range(matrix.shape[1]))
-        choice = choose(names, columns, None, _WHERE) if label is None else None
-        if choice is None:
+        if label is not None:
             raise InputError("An array has no label column; give the labels as y.")
-        position = {name: j for j, name in enumerate(names)}
+        matrix = _matrix(data)
+        position = {f"x{j}": j for j in range(matrix.shape[1])}
+        choice = choose(tuple(position), columns, None, _WHERE)
         X = np.ascontiguousarray(matrix[:, [position[name] for name in choice.features]])
-        column = None
     else:
         names = check_names(frame.columns, _WHERE)
         choice = choose(names, columns, label, _WHERE)
         original = dict(zip(names, frame.columns, strict=True))
         X = _frame_features(frame, choice, original)
-        column = None if label is None else _arrow(frame.get_column(original[label]), label)
+        if choice.label is not None:
+            column = _label_column(frame.get_column(original[choice.label]), choice.label)
     if y is not None:
-        column = _label_column(y)
+        column = _label_column(_series(y), None)
     return _screened(X, column, choice)
 
 
@@ -54,7 +54,6 @@ def _screened(X: Floats, column: Any, choice: Choice) -> Table:
     screen = Screen(choice, _WHERE)
     missing = 0
     if column is not None:
-        check_label_type(column.type, choice.label, _WHERE.lower())
         if len(column) != X.shape[0]:
             raise InputError(
                 f"Labels must be one per row: {X.shape[0]} rows, {len(column)} labels."
@@ -86,42 +85,48 @@ def _frame(data: Any) -> Any:
 
 
 def _frame_features(frame: Any, choice: Choice, original: dict[str, Any]) -> Floats:
-    columns = {name: _arrow(frame.get_column(original[name]), name) for name in choice.features}
-    refuse_text([name for name, c in columns.items() if not number_type(c.type)], "the table")
+    columns = {name: _arrow(frame.get_column(original[name])) for name in choice.features}
+    refuse_text(
+        [name for name, c in columns.items() if c is None or not number_type(c.type)], "the table"
+    )
     return feature_matrix(list(columns.values()), len(frame))
 
 
-def _arrow(series: Any, name: str | None) -> Any:
-    """A column as Arrow data; columns of mixed Python objects have no Arrow type."""
+def _arrow(values: Any) -> Any:
+    """A narwhals series or an array as Arrow data; None for mixed objects, which have no Arrow type."""
     import pyarrow as pa
 
     try:
-        return series.to_arrow()
+        if not isinstance(values, np.ndarray):
+            return values.to_arrow()
+        mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+        return pa.array(np.ma.getdata(values), mask=mask, from_pandas=True)
     except (pa.lib.ArrowException, TypeError, ValueError, OverflowError):
-        if name is None:
-            raise InputError("The labels mix types; use text, or numbers of one type.") from None
-        refuse_text([name], "the table")
-        raise
+        return None
 
 
-def _label_column(y: Any) -> Any:
+def _label_column(values: Any, name: str | None) -> Any:
+    column = _arrow(values)
+    if column is None:
+        raise unusable_label(name, "the table")
+    check_label_type(column.type, name, "the table")
+    return column
+
+
+def _series(y: Any) -> Any:
+    """Labels given beside the table: a narwhals series or a one-dimensional array."""
     import narwhals as nw
-    import pyarrow as pa
 
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
-        return _arrow(series, None)
+        return series
     try:
-        values = np.ma.asarray(y) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
-        if values.ndim != 1:
-            raise InputError(f"Labels must be one per row, got an array of shape {values.shape}.")
-        if isinstance(values, np.ma.MaskedArray):
-            return pa.array(values.data, mask=np.ma.getmaskarray(values), from_pandas=True)
-        return pa.array(values, from_pandas=True)
-    except (pa.lib.ArrowException, TypeError, ValueError, OverflowError) as problem:
-        if isinstance(problem, InputError):
-            raise
-        raise InputError("The labels mix types; use text, or numbers of one type.") from None
+        values = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
+    except ValueError:
+        raise unusable_label(None, "the table") from None
+    if values.ndim != 1:
+        raise InputError(f"Labels must be one per row, got an array of shape {values.shape}.")
+    return values
 
 
 def _matrix(data: Any) -> Floats:
