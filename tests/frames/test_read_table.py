@@ -151,6 +151,15 @@ def test_messages_list_at_most_ten_columns(tmp_path: Path) -> None:
     assert "'c9' and 20 more" in refusal(path)
 
 
+def test_names_in_messages_are_readable_and_harmless(tmp_path: Path) -> None:
+    path = write(tmp_path, f"größe,\u202eevil\x1b[2J,{'n' * 500},y\nx,x,x,u\n")
+    message = refusal(path, label="y")
+    assert "'größe'" in message
+    assert "\u202e" not in message
+    assert "\x1b" not in message
+    assert len(message) < 400
+
+
 def test_very_many_columns(tmp_path: Path) -> None:
     names = [f"column {j}" for j in range(100_000)]
     path = write(tmp_path, ",".join(names) + "\n" + ",".join(["1"] * 100_000) + "\n")

@@ -41,7 +41,7 @@ def shown(names: Iterable[str]) -> str:
 def _shown(name: str) -> str:
     if _NUMBER.fullmatch(name):
         return "(a number)"
-    return ascii(name if len(name) <= _LONGEST else name[:_LONGEST] + "...")
+    return repr(name if len(name) <= _LONGEST else name[:_LONGEST] + "...")
 
 
 def looks_like_data(name: str) -> bool:
