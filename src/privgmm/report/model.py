@@ -44,9 +44,7 @@ def class_rows(mixture: Mixture, keys: list[str]) -> tuple[ClassRow, ...]:
     )
 
 
-def feature_blocks(
-    release: Release, view: View, keys: list[str], private: Reference | None
-) -> list[dict[str, Any]]:
+def feature_blocks(release: Release, view: View, private: Reference | None) -> list[dict[str, Any]]:
     """Per feature shown: its name and one (class index, svg) per class shown."""
     from markupsafe import Markup
 

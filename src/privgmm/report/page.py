@@ -72,7 +72,7 @@ def _facts(release: Release, private: Reference | None) -> dict[str, Any]:
         "limits": known_limits(guarantee),
         "budget": budget_rows(guarantee),
         "classes": class_rows(mixture, keys),
-        "features": feature_blocks(release, view, keys, private),
+        "features": feature_blocks(release, view, private),
         "pairs": pair_panels(release, view, keys),
         "parameters": parameter_rows(mixture),
         "preview": preview(release),
