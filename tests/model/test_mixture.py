@@ -33,6 +33,7 @@ def two(**changes):
         ({"classes": ("a", "a")}, "distinct"),
         ({"classes": (1, True)}, "distinct"),
         ({"classes": (None, "a")}, "strings, numbers"),
+        ({"classes": ("a", "a\0")}, "NUL"),
     ],
 )
 def test_refuses_what_is_not_a_mixture(changes, words):

@@ -111,11 +111,14 @@ def release(
 def show(
     path: Annotated[Path, typer.Argument(metavar="RELEASE")],
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    registry: Annotated[
+        bool, typer.Option("--registry", help="A deployments-registry entry (YAML).")
+    ] = False,
 ) -> None:
     """Print what a release promises and holds."""
     from privgmm.cli import show as body
 
-    body.run(path, as_json)
+    body.run(path, as_json, registry)
 
 
 @app.command()

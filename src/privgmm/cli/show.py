@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from privgmm.errors import InputError
 from privgmm.releases import Release
 
 
-def run(path: Path, as_json: bool) -> None:
+def run(path: Path, as_json: bool, registry: bool) -> None:
+    if as_json and registry:
+        raise InputError("Choose one of --json and --registry.")
     release = Release.load(path)
+    if registry:
+        from privgmm.releases.statement import registry_yaml
+
+        print(registry_yaml(release), end="")
+        return
     if as_json:
         from privgmm.releases.document import dump
 

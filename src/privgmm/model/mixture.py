@@ -152,6 +152,9 @@ def class_names(names: Sequence[ClassName] | NDArray[np.generic]) -> tuple[Class
     plain = tuple(c.item() if isinstance(c, np.generic) else c for c in listed)
     if not all(isinstance(c, (str, int, float, bool)) for c in plain):
         raise InputError("Class names must be strings, numbers or booleans.")
+    # NumPy's string arrays drop trailing NULs, so "a" and "a\\0" would become one class.
+    if any(isinstance(c, str) and "\0" in c for c in plain):
+        raise InputError("Class names must not hold NUL characters; rename the class.")
     # 1, 1.0 and True are one key in Python and one label in NumPy: refuse such pairs too.
     if len(set(plain)) != len(plain):
         raise InputError("Class names must be distinct; the class list names one of them twice.")
