@@ -16,7 +16,14 @@ from privgmm.reproduce.notes import NOTES
 @pytest.fixture
 def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.setitem(NOTES, "toy", "A note on the toy.")
-    monkeypatch.setattr(page.artefacts, "ALL", (lambda: "An artefact.",))
+    monkeypatch.setattr(
+        page.artefacts,
+        "ALL",
+        (
+            lambda: "An artefact.",
+            "Of the paper's 1 statements, 1 held here.",
+        ),
+    )
     return reproduce(toy.experiment(tmp_path / "calls"), tmp_path, trials=3)
 
 
@@ -28,7 +35,14 @@ def test_the_page_tells_claim_measurement_and_reason(result: Result, tmp_path: P
     target = tmp_path / "docs" / "results.md"
     page.write_page([result], tmp_path, target)
     text = target.read_text(encoding="utf-8")
-    for part in ("It falls.", "A note on the toy.", "An artefact.", "3 trials a point", "- toy"):
+    for part in (
+        "It falls.",
+        "A note on the toy.",
+        "An artefact.",
+        "Of the paper's 1 statements, 1 held here.",
+        "3 trials a point",
+        "- toy",
+    ):
         assert part in text
     (image,) = re.findall(r"!\[A toy\]\((.*?)\)", text)
     assert (target.parent / image).read_bytes().startswith(b"<?xml")

@@ -62,7 +62,7 @@ def draw_marginals(experiment: Experiment, table: Table) -> Any:
     data, names = ami(), _by_size(table)
     with styled():
         # Fixed margins: solving the constraints of 72 panels takes longer than the trials.
-        figure = new_figure(7.6, 10.4, layout="none")
+        figure = new_figure(7.6, 10.4, arranged=False)
         margins = {"left": 0.05, "right": 0.985, "bottom": 0.05, "top": 0.935}
         figure.subplots_adjust(**margins, wspace=0.12, hspace=0.62)
         legend(figure, _DRAWN, loc="upper center")

@@ -13,9 +13,17 @@ from privgmm.reproduce.table import Table
 WITHOUT_R1SMG = ("laplace", "gaussian", "colored-gaussian")
 
 
-def short(value: float) -> str:
-    """A number for a reader: 29.4, 0.032, 1.2e+05."""
-    return f"{value:.0f}" if 100 <= abs(value) < 1e4 else f"{value:.3g}".replace("e+0", "e")
+def short(value: float, digits: int = 3) -> str:
+    """A number for a reader: 29.4, 0.032, 1.2e5."""
+    if 100 <= abs(value) < 1e4:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+
+
+def swept(table: Table) -> str:
+    """The paper's symbol of what is swept."""
+    name = table.rows[0].x_name
+    return {"epsilon": "ε", "n": "N", "k": "K"}.get(name, name)
 
 
 def below_baselines(table: Table, rivals: tuple[str, ...] = WITHOUT_R1SMG) -> Finding:
@@ -34,7 +42,7 @@ def below_baselines(table: Table, rivals: tuple[str, ...] = WITHOUT_R1SMG) -> Fi
     lost = [f"{m} at {x:g}" for (m, x), ratio in ratios.items() if ratio >= 1]
     if lost:
         evidence += f"; not below {', '.join(lost)}"
-    claim = f"published is below {', '.join(rivals)} at every x"
+    claim = f"published is below {', '.join(rivals)} at every {swept(table)}"
     return Finding(claim, not lost, evidence)
 
 
@@ -66,9 +74,10 @@ def proven_below_published(table: Table, column: str = "kl") -> Finding:
         for x in xs
     ]
     lost = [f"{x:g} ({short(a)} against {short(b)})" for x, a, b in pairs if not a < b]
-    won = ", ".join(f"{short(a)} against {short(b)} at {x:g}" for x, a, b in pairs)
+    ratios = [b / a for _, a, b in pairs]
+    won = f"published is {short(min(ratios))} to {short(max(ratios))} times larger" if pairs else ""
     return Finding(
-        "proven is below published at every x",
+        f"proven is below published at every {swept(table)}",
         bool(pairs) and not lost,
         f"not at {', '.join(lost)}" if lost else won,
         by="privgmm",

@@ -6,7 +6,7 @@ from typing import Any
 
 from privgmm.reproduce.experiment import Experiment
 from privgmm.reproduce.methods import PROVEN, PUBLISHED
-from privgmm.reproduce.style import LOOKS, new_figure, styled
+from privgmm.reproduce.style import LOOKS, label, new_figure, styled
 from privgmm.reproduce.table import Table
 
 Y_LABELS = {
@@ -40,7 +40,9 @@ def curves(axes: Any, table: Table, methods: tuple[str, ...], column: str) -> No
             continue
         style = {"color": look.colour, "lw": look.width, "ls": look.dash}
         axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, lw=0)
-        axes.plot(curve.x, curve.mean, marker=look.marker, ms=5, label=look.label, **style)
+        axes.plot(
+            curve.x, curve.mean, marker=look.marker, ms=5, label=label(method, column), **style
+        )
 
 
 def ring_lost_points(axes: Any, table: Table, column: str) -> None:

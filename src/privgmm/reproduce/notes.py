@@ -13,16 +13,13 @@ better. **published** is the paper's method as printed, with the smallest repair
 privacy guarantee is not proven. **proven** is this package's own mechanism, whose guarantee is. The
 dashed line, *no privacy*, is the KL of refitting a fresh sample of the fitted mixture: a release below
 it costs less than the accident of which rows were drawn. All methods get the same (ε, δ = 1e-5); the
-baselines split ε by a grid search on each data set, as the paper describes. Means are over trials and KL
+baselines split ε by a grid search on each data set, as the paper describes. R1SMG is drawn throughout, although
+the paper leaves it out of all figures but two; statements about "the baselines" there do not cover it. Means are over trials and KL
 is skewed, so intervals are bootstrap intervals of the mean. Sweeps that the paper does not spell out are ours.
 A "trend" holds if the ends agree with it and no step leaves the interval of the one before on the wrong side."""
 
-CLOSING = "Each number below is computed when this page is made."
-
-_R1SMG = """\
-R1SMG is drawn although the paper leaves it out here. It has two advantages over the published method that
-are no merit: its noise on the means is less than its δ needs, and its Wishart noise uses all the γ that
-Lemma 2 allows, where the published design stops at γ* (see the last section)."""
+CLOSING = """\
+Each number below is computed when this page is made. `docs/guarantees.md` has the arguments."""
 
 NOTES = {
     "ci": """\
@@ -32,12 +29,12 @@ data set with a class of a few rows outweighs many others in the mean. The dotte
 problem (P2) jointly; Algorithm 1 stalls above it.""",
     "epsilon": """\
 R1SMG is far off in three dimensions because its variance grows like δ^(−2/(d−2)), as the paper remarks.""",
-    "n": _R1SMG
-    + """ Data sets of different N are different draws, so a step of the published curve
+    "n": """\
+Data sets of different N are different draws, so a step of the published curve
 can go against the trend by the luck of its smallest class.""",
     "k": """More classes of the same N rows means smaller classes, and the noise of a class falls with its
 size.""",
-    "d": _R1SMG + """ It is not defined for d < 3.""",
+    "d": """R1SMG is not defined for d < 3; where it is below the published method, see the last section.""",
     "d-large": """\
 Every class has at least d + 2 rows here (the generator draws again until it is so), which favours all methods
 alike. R1SMG's noise on the means is less than its δ needs, the more so the larger d is (see the last section).""",
@@ -50,14 +47,12 @@ releases.""",
     "ami-epsilon": """\
 The paper's homes are not public; the figure names what stands in for them. The labels come from K-means on
 the features, as in the paper. Then the features determine the labels and protecting labels protects nothing: in
-such a case use `--unit record`. The figure is here because the paper has it. """
-    + _R1SMG,
+such a case use `--unit record`. The figure is here because the paper has it.""",
     "ami-marginals": """\
 Columns are classes, largest first. One release of each method is drawn; the distances are means over
 all trials, classes and hours.""",
     "mnist-epsilon": """\
-The published curve is nearly flat: at this N its KL is the price of γ*, not of privacy. """
-    + _R1SMG,
+The published curve is nearly flat: at this N its KL is the price of γ*, not of privacy.""",
     "mnist-accuracy": """\
 The reference is the classifier of the non-private fit in the same five components. KL and accuracy do not rank
 methods alike in every case: accuracy needs the boundaries only.""",
