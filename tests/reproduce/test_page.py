@@ -16,14 +16,7 @@ from privgmm.reproduce.notes import NOTES
 @pytest.fixture
 def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.setitem(NOTES, "toy", "A note on the toy.")
-    monkeypatch.setattr(
-        page.artefacts,
-        "ALL",
-        (
-            lambda: "An artefact.",
-            "Of the paper's 1 statements, 1 held here.",
-        ),
-    )
+    monkeypatch.setattr(page.artefacts, "ALL", (lambda: "An artefact.",))
     return reproduce(toy.experiment(tmp_path / "calls"), tmp_path, trials=3)
 
 
