@@ -1,0 +1,84 @@
+"""Neighbouring tables made to be told apart. They are invented: an audit needs no private data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privgmm.privacy import Adjacency
+from privgmm.statistics import ArraySource, Codes
+from privgmm.statistics.source import Floats
+
+N_CLASSES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two neighbouring tables; X (n, d) lies in the unit ball except where a record breaks out."""
+
+    name: str
+    first: ArraySource
+    second: ArraySource
+
+
+def pairs(adjacency: Adjacency, dim: int, seed: int = 0) -> list[Pair]:
+    """The worst neighbours we know, for tables whose third class is small or empty."""
+    X, codes = _table(dim, seed)
+    if adjacency == "label":
+        return _label_pairs(X, codes)
+    edge = np.full(dim, 1 / np.sqrt(dim))
+    inside = np.zeros(dim)
+    beyond = 1e3 * edge
+    moves = [
+        ("a record at the bound changes class", (edge, 0), (edge, 1)),
+        ("a record at one bound moves to the opposite one", (edge, 0), (-edge, 0)),
+        ("an outlier far outside enters the centre", (beyond, 0), (inside, 0)),
+        ("a record crosses the ball and changes class", (edge, 0), (-edge, 1)),
+        ("an empty class appears", (edge, 0), (edge, 2)),
+    ]
+    if adjacency == "replace":
+        return [Pair(n, _with(X, codes, [a]), _with(X, codes, [b])) for n, a, b in moves]
+    ins = [
+        ("a record at the bound enters", (edge, 0)),
+        ("an outlier far outside enters", (beyond, 0)),
+        ("an empty class appears", (edge, 2)),
+    ]
+    return [Pair(n, _with(X, codes, []), _with(X, codes, [a])) for n, a in ins]
+
+
+def _label_pairs(X: Floats, codes: Codes) -> list[Pair]:
+    """One label flips; features are shared."""
+    far = int(np.linalg.norm(X, axis=1).argmax())
+    found = []
+    for name, row, old, new in (
+        ("an outlier's label flips between the smallest classes", far, 1, 2),
+        ("a label flips between the two largest classes", 0, 0, 1),
+        ("an empty class appears", far, 0, 2),
+    ):
+        before, after = codes.copy(), codes.copy()
+        before[row], after[row] = old, new
+        found.append(Pair(name, _source(X, before), _source(X, after)))
+    return found
+
+
+def _table(dim: int, seed: int) -> tuple[Floats, Codes]:
+    """Two clouds of 24 and 12 rows; the third class is empty; the last row is an outlier."""
+    rng = np.random.default_rng(seed)
+    X = 0.1 * rng.standard_normal((36, dim))
+    X[:24] -= 0.3
+    X[24:] += 0.3
+    X[-1] = 1 / np.sqrt(dim)
+    return X, np.repeat([0, 1], [24, 12]).astype(np.intp)
+
+
+def _with(X: Floats, codes: Codes, rows: Sequence[tuple[Floats, int]]) -> ArraySource:
+    if not rows:
+        return _source(X, codes)
+    features, labels = zip(*rows, strict=True)
+    return _source(np.vstack([X, *features]), np.append(codes, labels).astype(np.intp))
+
+
+def _source(X: Floats, codes: Codes) -> ArraySource:
+    return ArraySource(X, codes, N_CLASSES)

@@ -1,0 +1,117 @@
+"""Attack on raw noisy statistics: the likelihood ratio of the answers, where the bound is tight.
+
+Exact totals and noise scales are read off the real curator with two probes (no noise, and exactly one
+standard deviation of it), so a wrong sensitivity, scale or budget shows. The noise itself then comes
+in bulk from the real noise source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privgmm.audit.bounds import Floats
+from privgmm.audit.pairs import Pair
+from privgmm.audit.verdict import Attack
+from privgmm.errors import BudgetError
+from privgmm.privacy import Adjacency, Curator, NoiseSource, Query
+from privgmm.statistics import ArraySource, Integers
+
+# What a client learns from a curator: all of its answers in a row.
+Client = Callable[[Curator], Floats]
+
+# Independent noises per run; the coordinates of longer answers share them in groups.
+_COORDINATES = 2
+_DRAW_SCALE = 2.0**40
+# A curator that counts badly would answer for ever.
+_MOST_ANSWERS = 64
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A noise source that is always ``level`` standard deviations off."""
+
+    level: float
+    publishable: bool = False
+
+    def gaussian(self, scale: float, size: int) -> Integers:
+        return np.full(size, round(self.level * scale), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What is attacked: (epsilon, delta) for an adjacency, with noise drawn once for all attacks."""
+
+    adjacency: Adjacency
+    epsilon: float
+    delta: float
+    draws: Floats
+
+
+def standard_draws(noise: NoiseSource, trials: int) -> Floats:
+    """(2, trials, coordinates) standard noise: for D and for D'."""
+    drawn = noise.gaussian(_DRAW_SCALE, 2 * trials * _COORDINATES)
+    return np.asarray(drawn.reshape(2, trials, _COORDINATES) / _DRAW_SCALE)
+
+
+def attack(name: str, client: Client, pairs: Sequence[Pair], claim: Claim) -> Attack:
+    """The likelihood-ratio attack on the pair that this client's answers separate best."""
+    shifts = [standard_shift(client, pair, claim) for pair in pairs]
+    worst = int(np.argmax([np.linalg.norm(shift) for shift in shifts]))
+    # Standard noise projected on a group of coordinates is standard noise again.
+    parts = np.array_split(np.sort(np.abs(shifts[worst])), _COORDINATES)
+    shift = np.array([np.linalg.norm(part) for part in parts])
+    low, high = (side @ shift for side in claim.draws)
+    return Attack(name, pairs[worst].name, low, high + shift @ shift, gaussian=True)
+
+
+def standard_shift(client: Client, pair: Pair, claim: Claim) -> Floats:
+    """(T(D') - T(D)) / sigma over all answers, as the curator computes them."""
+
+    def answers(source: ArraySource, level: float) -> Floats:
+        return client(Curator(source, Probe(level), claim.adjacency, claim.epsilon, claim.delta))
+
+    exact = answers(pair.first, 0.0)
+    sigma = answers(pair.first, 1.0) - exact
+    return np.asarray((answers(pair.second, 0.0) - exact) / sigma)
+
+
+def asks_once(query: Query) -> Client:
+    """All of the budget for one answer."""
+    return lambda curator: curator.answer(query, curator.mu)
+
+
+def asks_until_refused(query: Query, share: float = 0.7) -> Client:
+    """The same query for a share of mu at a time, then for all that is left."""
+
+    def client(curator: Curator) -> Floats:
+        found: list[Floats] = []
+        mu = share * curator.mu
+        while len(found) < _MOST_ANSWERS:
+            try:
+                found.append(curator.answer(query, mu))
+            except BudgetError:
+                if mu <= curator.remaining_mu or curator.remaining_mu < 1e-3 * curator.mu:
+                    break
+                mu = curator.remaining_mu
+        return np.concatenate(found)
+
+    return client
+
+
+def replays(script: Sequence[tuple[Query, float]]) -> Client:
+    """A fixed list of queries and their shares of mu, as one release asked them."""
+    return lambda curator: np.concatenate([curator.answer(query, mu) for query, mu in script])
+
+
+class Watched(Curator):
+    """A curator that also keeps the list of what it was asked."""
+
+    script: tuple[tuple[Query, float], ...] = ()
+
+    def answer(self, query: Query, mu: float) -> Floats:
+        found = super().answer(query, mu)
+        self.script = (*self.script, (query, mu))
+        return found

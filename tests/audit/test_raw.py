@@ -1,0 +1,128 @@
+"""On raw statistics the audit is tight, and it convicts every classic mistake."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from privgmm.audit.pairs import N_CLASSES, pairs
+from privgmm.audit.raw import (
+    Claim,
+    asks_once,
+    asks_until_refused,
+    attack,
+    replays,
+    standard_draws,
+    standard_shift,
+)
+from privgmm.audit.verdict import judge
+from privgmm.privacy import SeededNoise, mu_from_epsilon
+from privgmm.privacy import curator as curator_module
+from privgmm.privacy.class_moments import ClassMomentsQuery, Shape
+from privgmm.privacy.marginal_counts import MarginalCountsQuery
+from privgmm.statistics.class_moments import ClassMoments
+from privgmm.statistics.marginal_counts import MarginalCounts
+
+DELTA = 1e-5
+ADJACENCIES = ["label", "replace", "add-remove"]
+
+
+def histogram():
+    shape = (N_CLASSES, 1)
+    return MarginalCountsQuery(MarginalCounts(np.full(shape, -1.0), np.full(shape, 0.25), 8))
+
+
+def moments():
+    kernel = ClassMoments(np.zeros((N_CLASSES, 1)), np.ones((N_CLASSES, 1, 1)))
+    return ClassMomentsQuery(kernel, Shape(1.0, 1.0, 1.0))
+
+
+def claim(adjacency, epsilon=1.0, trials=100_000, noise=None):
+    draws = standard_draws(noise or SeededNoise(17), trials)
+    return Claim(adjacency, epsilon, DELTA, draws)
+
+
+def verdict(client, adjacency, near=None, **kwargs):
+    stated = claim(adjacency, **kwargs)
+    found = attack("query", client, near or pairs(adjacency, 1), stated)
+    (row,) = judge([found], stated.epsilon, DELTA)
+    return row
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("query", [histogram(), moments()], ids=["histogram", "moments"])
+def test_the_bound_is_close_to_epsilon_and_never_above(query, epsilon, adjacency):
+    row = verdict(asks_once(query), adjacency, epsilon=epsilon)
+    assert 0.8 * epsilon <= row.epsilon_lower <= epsilon
+    assert not row.refuted
+    assert row.trials == 100_000
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_some_neighbour_reaches_the_whole_budget(adjacency):
+    stated = claim(adjacency, trials=10)
+    mu = mu_from_epsilon(1.0, DELTA)
+    for query in (histogram(), moments()):
+        for client in (
+            asks_once(query),
+            asks_until_refused(query),
+            replays([(query, 0.6 * mu), (query, 0.8 * mu)]),
+        ):
+            shifts = [
+                np.linalg.norm(standard_shift(client, p, stated)) for p in pairs(adjacency, 1)
+            ]
+            assert max(shifts) <= mu * (1 + 1e-9)
+            assert max(shifts) > 0.98 * mu
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Understated(MarginalCountsQuery):
+    factor: float = 1.0
+
+    def sensitivity(self, adjacency):
+        return self.factor * super().sensitivity(adjacency)
+
+
+@pytest.mark.parametrize("factor", [0.5, math.sqrt(0.5)])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_an_understated_sensitivity_is_refuted(factor, adjacency):
+    query = Understated(histogram().kernel, factor=factor)
+    row = verdict(asks_once(query), adjacency)
+    assert row.refuted
+    assert row.epsilon_lower > 1.2
+
+
+def test_a_forgotten_second_moment_is_refuted():
+    class Forgetful(ClassMomentsQuery):
+        def sensitivity(self, adjacency):
+            return math.sqrt(2 * (self.shape.count**2 + self.shape.mean**2))
+
+    query = moments()
+    assert verdict(asks_once(Forgetful(query.kernel, query.shape)), "label").refuted
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_a_budget_counted_once_for_two_queries_is_refuted(monkeypatch, adjacency):
+    monkeypatch.setattr(curator_module, "compose", lambda mus: list(mus)[-1] if mus else 0.0)
+    row = verdict(asks_until_refused(histogram()), adjacency)
+    assert row.epsilon_lower > 3
+
+
+def test_noise_of_half_the_scale_is_refuted():
+    class Weak(SeededNoise):
+        def gaussian(self, scale, size):
+            return super().gaussian(0.5 * scale, size)
+
+    assert verdict(asks_once(histogram()), "replace", noise=Weak(1)).epsilon_lower > 1.7
+
+
+def test_a_skipped_clip_is_refuted(monkeypatch):
+    from privgmm.statistics import class_moments
+
+    def unclipped(u):
+        return np.rint(u * class_moments.grid_scale(u.shape[0]))
+
+    monkeypatch.setattr(class_moments, "clipped_to_grid", unclipped)
+    assert verdict(asks_once(moments()), "replace").epsilon_lower > 10
