@@ -1,0 +1,144 @@
+"""Dask collections, and tables in memory, as sources on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from privgmm.errors import InputError
+from privgmm.frames.labels import Kind, check_label_type
+from privgmm.frames.names import check_names, choose
+from privgmm.frames.screen import number_type, refuse_text
+from privgmm.model.mixture import ClassName
+from privgmm.statistics.dask_source import DaskSource
+from privgmm.statistics.layout import Layout
+from privgmm.statistics.opening import Opened, finish, label_kind
+from privgmm.statistics.pieces import ArrayPiece
+from privgmm.statistics.tally import Progress, no_progress
+
+_WHERE = "The table"
+_BLOCK_ROWS = 1 << 18
+
+
+def open_collection(
+    data: Any,
+    y: Any = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    classes: Sequence[ClassName] | None = None,
+    n_components: int | None = None,
+    client: Any = None,
+    progress: Progress = no_progress,
+) -> Opened:
+    """A Dask data frame (with its ``label`` column), or a Dask or NumPy array with labels ``y``.
+
+    ``client`` defaults to the current one. Rows of a collection are computed anew in every pass,
+    so persist it first if the workers' memory holds it.
+    """
+    from distributed import get_client
+
+    where = get_client() if client is None else client
+    parts: tuple[Any, ...]
+    if hasattr(data, "_meta") and hasattr(data, "to_delayed") and hasattr(data, "columns"):
+        layout, kind = _frame_layout(data, label, columns)
+        parts = tuple(data[list(layout.columns)].to_delayed())
+    else:
+        layout, kind = _array_layout(data, y, label, columns)
+        parts = _array_parts(data, y, len(where.scheduler_info()["workers"]))
+    source = DaskSource(layout, (), 0, _WHERE, where, parts, progress)
+    return finish(source, kind, classes, n_components, counted=False)
+
+
+@contextmanager
+def connected(address: str | None = None) -> Iterator[Any]:
+    """A Dask client: of ``address``, else of Dask's own configuration, else of local processes.
+
+    DASK_SCHEDULER_ADDRESS in the environment is such configuration.
+    """
+    import dask
+    from distributed import Client, LocalCluster
+
+    remote = address or dask.config.get("scheduler-address", None)
+    if not remote:
+        cores = os.cpu_count() or 1
+        with (
+            LocalCluster(cores, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(remote)
+    except (OSError, TimeoutError, ValueError):
+        raise InputError(
+            "The Dask scheduler cannot be reached; check its address and that it runs."
+        ) from None
+    with client:
+        yield client
+
+
+def _frame_layout(
+    data: Any, label: str | None, columns: Sequence[str] | None
+) -> tuple[Layout, Kind | None]:
+    """Columns chosen and checked from the frame's empty model; no row is computed."""
+    import pyarrow as pa
+
+    choice = choose(check_names(list(data.columns), _WHERE), columns, label, _WHERE)
+    model = data._meta
+    schema = pa.Schema.from_pandas(model, preserve_index=False)
+    refuse_text(
+        [
+            name
+            for name in choice.features
+            if model[name].dtype == object or not number_type(schema.field(name).type)
+        ],
+        "the table",
+    )
+    if label is None:
+        return Layout(choice.features, None), None
+    type_ = schema.field(label).type
+    check_label_type(type_, label, "the table")
+    return Layout(choice.features, label), label_kind(type_)
+
+
+def _array_layout(
+    data: Any, y: Any, label: str | None, columns: Sequence[str] | None
+) -> tuple[Layout, Kind | None]:
+    if label is not None or columns is not None:
+        raise InputError("An array has no named columns; give the labels as y.")
+    if getattr(data, "ndim", None) != 2 or data.dtype.kind not in "iuf":
+        raise InputError(f"{_WHERE} must be a data frame or a two-dimensional array of numbers.")
+    features = tuple(f"x{j}" for j in range(data.shape[1]))
+    if y is None:
+        return Layout(features, None), None
+    kinds: dict[str, Kind] = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
+    return Layout(features, "label"), kinds.get(y.dtype.kind, "text")
+
+
+def _array_parts(X: Any, y: Any, n_workers: int) -> tuple[Any, ...]:
+    """Blocks of rows: delayed for Dask arrays, in memory for NumPy's."""
+    if any(np.isnan(a.shape[0]) for a in (X, y) if a is not None):
+        raise InputError(
+            "A Dask array must know its length; call compute_chunk_sizes() on it first."
+        )
+    if y is not None and (y.ndim != 1 or len(y) != len(X)):
+        raise InputError("Labels must be one per row, in an array of one dimension.")
+    if isinstance(X, np.ndarray):
+        # A few blocks per worker: the last one to finish then holds up little.
+        size = max(1, min(_BLOCK_ROWS, -(-len(X) // (4 * max(n_workers, 1)))))
+        return tuple(
+            ArrayPiece(X[i : i + size], None if y is None else y[i : i + size])
+            for i in range(0, len(X), size)
+        )
+    import dask.array
+    from dask import delayed
+
+    blocks = X.rechunk({1: -1})
+    columns = [blocks.to_delayed().ravel()]
+    if y is not None:
+        columns.append(dask.array.asarray(y).rechunk((blocks.chunks[0],)).to_delayed().ravel())
+    return tuple(delayed(list(arrays)) for arrays in zip(*columns, strict=True))

@@ -1,0 +1,134 @@
+"""Rows on a Dask cluster: workers add up their parts, only integer totals travel to the client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from privgmm.errors import InputError
+from privgmm.statistics.layout import Layout
+from privgmm.statistics.pieces import ArrayPiece, FramePiece, Piece, features_of
+from privgmm.statistics.source import Floats, Integers, Kernel
+from privgmm.statistics.streamed import StreamedSource
+from privgmm.statistics.tally import Progress, Tally, add_tallies, no_progress, tally
+
+# How often a part is tried again, on other workers, after its worker died.
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class DaskSource(StreamedSource):
+    """Parts that the workers of ``client`` read or hold.
+
+    A part is a ``Piece`` (files that the workers see, or rows that the client holds and sends
+    once) or a Dask ``Delayed`` of a data frame or of arrays. Each part's tally is counted once, by
+    the client, and integers add up exactly: neither the partitioning nor a worker that dies half-way changes a bit.
+    """
+
+    client: Any
+    parts: tuple[Any, ...]
+    progress: Progress = no_progress
+    # Rows sent to workers, by part; a worker that dies takes its copy along, never ours.
+    _sent: dict[int, Any] = field(default_factory=dict)
+
+    def run(self, layout: Layout, kernel: Kernel | None) -> tuple[Tally, tuple[int, ...]]:
+        lengths = [0] * len(self.parts)
+
+        def noted() -> Iterator[Tally]:
+            jobs = dict.fromkeys(range(len(self.parts)), (layout, kernel))
+            for index, part in self._results(_tally, jobs):
+                lengths[index] = part.n_rows
+                self.progress(part.n_rows)
+                yield part
+
+        return add_tallies(noted(), layout, kernel), tuple(lengths)
+
+    def fetch(self, wanted: dict[int, Integers]) -> list[Floats]:
+        jobs = {index: (self.layout, rows) for index, rows in wanted.items()}
+        found = dict(self._results(_features, jobs))
+        return [found[index] for index in wanted]
+
+    def _results(
+        self, function: Any, jobs: dict[int, tuple[Any, ...]]
+    ) -> Iterator[tuple[int, Any]]:
+        """function(part, *arguments) for each job, as they complete."""
+        from distributed import as_completed
+
+        waiting = dict(jobs)
+        for _ in range(_ATTEMPTS):
+            futures = dict(zip(self._submit(function, waiting), list(waiting), strict=True))
+            for future in as_completed(futures):
+                if _finished(future):
+                    del waiting[futures[future]]
+                    yield futures[future], future.result()
+                future.release()
+            if not waiting:
+                return
+        raise InputError(
+            f"Dask workers died {_ATTEMPTS} times over the same rows; give them more memory."
+        )
+
+    def _submit(self, function: Any, jobs: dict[int, tuple[Any, ...]]) -> list[Any]:
+        from dask.delayed import Delayed, delayed
+
+        if all(isinstance(self.parts[index], Delayed) for index in jobs):
+            task = delayed(function, pure=False, traverse=False)
+            # Layout and kernel are dataclasses, which Dask would take apart if it looked inside.
+            tasks = [
+                task(self.parts[i], *(delayed(a, pure=False, traverse=False) for a in arguments))
+                for i, arguments in jobs.items()
+            ]
+            # Together, so that what partitions share is computed once.
+            return list(self.client.compute(tasks, retries=_ATTEMPTS))
+        return [
+            self.client.submit(
+                function, self._placed(index), *arguments, pure=False, retries=_ATTEMPTS
+            )
+            for index, arguments in jobs.items()
+        ]
+
+    def _placed(self, index: int) -> Any:
+        """The part itself or, for rows in the client's memory, their copy on a worker."""
+        part = self.parts[index]
+        if not isinstance(part, ArrayPiece):
+            return part
+        if index not in self._sent or self._sent[index].status != "finished":
+            self._sent[index] = self.client.scatter(part, hash=False)
+        return self._sent[index]
+
+
+def _finished(future: Any) -> bool:
+    """Whether a result is there; False if its worker died and the part must be tried again."""
+    from distributed import KilledWorker
+
+    if future.status == "finished":
+        return True
+    problem = future.exception() if future.status == "error" else None
+    if problem is None or isinstance(problem, KilledWorker):
+        return False
+    if isinstance(problem, InputError):
+        raise problem
+    # The text of an unforeseen exception may hold a record's values.
+    raise InputError(
+        f"A Dask worker failed with {type(problem).__name__}; check that it runs this version "
+        "of privgmm and can read the data."
+    )
+
+
+def _tally(part: Any, layout: Layout, kernel: Kernel | None) -> Tally:
+    return tally(_piece(part).batches(layout), layout, kernel)
+
+
+def _features(part: Any, layout: Layout, rows: Integers) -> Floats:
+    return features_of(_piece(part), layout, rows)
+
+
+def _piece(part: Any) -> Piece:
+    """What a worker holds, as a piece: a data frame, or arrays [X] or [X, y]."""
+    if hasattr(part, "batches"):
+        piece: Piece = part
+        return piece
+    if isinstance(part, list):
+        return ArrayPiece(part[0], part[1] if len(part) > 1 else None)
+    return FramePiece(part)
