@@ -58,11 +58,9 @@ class WeightsMap:
 def printed_column(g: Floats, epsilon_0: float) -> Floats:
     """F'_{i,j*} exactly as (eq26) prints it. Its entries do not sum to one."""
     neighbours = g.size - 1
-    return np.where(
-        g >= 0,
-        1 / (1 + neighbours * np.exp(epsilon_0)),
-        1 / (1 + neighbours * np.exp(-epsilon_0)),
-    )
+    positive = 1 / (1 + neighbours * np.exp(epsilon_0))
+    negative = 1 / (1 + neighbours * np.exp(-epsilon_0))
+    return np.asarray(np.where(g >= 0, positive, negative))
 
 
 def transition_columns(g: Floats, epsilon_0: float) -> tuple[Floats, Floats]:

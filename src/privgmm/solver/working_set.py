@@ -15,7 +15,7 @@ from privgmm.model.mixture import Floats
 from privgmm.solver.newton import solve_dual, spectrum, warm_up
 
 _MAX_ROUNDS = 60
-_WARM_UP_STEPS = 4
+_WARM_UP_STEPS = 7
 # Rows per block of a pass: the block and its product stay in the cache.
 _BLOCK_ROWS = 8192
 
@@ -71,6 +71,11 @@ def _first_live_set(X: Floats, whiten: Floats, size: int) -> tuple[NDArray[np.in
     live = np.arange(n) if n <= size else np.argpartition(scores, n - size)[n - size :]
     start = scores[live] ** 2
     p = warm_up(X[live] @ whiten, start / start.sum(), _WARM_UP_STEPS)
+    # About 2d points end up in contact, and the update has already sent most others towards zero.
+    kept = max(60, 4 * X.shape[1])
+    if live.size > kept:
+        heaviest = np.argpartition(p, live.size - kept)[live.size - kept :]
+        live, p = live[heaviest], p[heaviest] / p[heaviest].sum()
     return live, p, _WARM_UP_STEPS
 
 

@@ -1,0 +1,147 @@
+"""design(): its refusals, its variants, and the law of its draws."""
+
+import numpy as np
+import pytest
+
+from privgmm import InputError, Mixture, datasets
+from privgmm.published import design
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    X, y = datasets.synthetic(n=300, n_classes=2, dim=3, seed=1)
+    found = design(X, y)
+    rng = np.random.default_rng(0)
+    return found, [found.draw(rng) for _ in range(3000)]
+
+
+def test_mean_noise_has_the_stated_covariance(drawn):
+    found, draws = drawn
+    noise = np.stack([m.means - found.fitted.means for m in draws])
+    for k in range(2):
+        # whitened by the stated covariance, the sample covariance is the identity
+        white = np.linalg.solve(np.linalg.cholesky(found.mean_noise[k]), noise[:, k].T)
+        np.testing.assert_allclose(np.cov(white), np.eye(3), atol=0.1)
+        assert np.abs(white.mean(axis=1)).max() < 0.08
+
+
+def test_covariance_noise_is_wishart(drawn):
+    """Mean (d+1)/gamma I and variance of a diagonal entry 2(d+1)/gamma^2; a 30 % error would show."""
+    found, draws = drawn
+    noise = np.stack([m.covariances - found.fitted.covariances for m in draws])
+    for k in range(2):
+        scaled = noise[:, k] * found.wishart_scale[k]
+        np.testing.assert_allclose(scaled.mean(axis=0), 4 * np.eye(3), atol=0.2)
+        assert scaled[:, 0, 0].var() == pytest.approx(8, rel=0.15)
+        assert np.linalg.eigvalsh(noise[:, k]).min() > 0
+
+
+def test_weights_stay_on_the_grid(drawn):
+    _, draws = drawn
+    counts = np.stack([m.weights for m in draws]) * 300
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-9)
+    assert counts.min() >= 1
+
+
+def test_seeds(labelled):
+    found = design(*labelled(0))
+    np.testing.assert_array_equal(found.draw(seed=5).means, found.draw(seed=5).means)
+    assert (found.draw(seed=None).means != found.draw(seed=None).means).all()
+    assert isinstance(found.draw(seed=1), Mixture)
+    assert "means" not in repr(found)
+
+
+def test_class_names_and_order(labelled):
+    X, y = labelled(0)
+    names = np.array(["oak", "elm", "fir"])[y]
+    found = design(X, names, classes=["oak", "elm", "fir"])
+    plain = design(X, y)
+    np.testing.assert_allclose(found.mean_noise, plain.mean_noise)
+    assert found.draw(seed=0).classes == ("oak", "elm", "fir")
+
+
+def test_scalable_noise_is_eqr5_with_b_squared(labelled):
+    """Gamma_k^-1 = 8 B^2 ln(2/delta) / (N_k^2 eps_k^2) I."""
+    X, y = labelled(2, dim=3)
+    for adjacency in ("label", "record-change", "record-add"):
+        found = design(X, y, 1.0, 1e-5, adjacency, radius=20.0, scalable=True)
+        for k, n_k in enumerate(found.counts):
+            variance = 8 * 20.0**2 * np.log(2e5) / (n_k**2 * found.epsilon_means[k] ** 2)
+            np.testing.assert_allclose(found.mean_noise[k], variance * np.eye(3), rtol=1e-9)
+
+
+def test_listed_neighbours_need_less_noise_than_the_ball(labelled):
+    X, y = labelled(2, dim=3)
+    listed = design(X, y, radius=20.0)
+    ball = design(X, y, radius=20.0, scalable=True)
+    assert listed.objective <= ball.objective
+
+
+def test_record_change_releases_the_weights_as_they_are(labelled):
+    found = design(*labelled(4), adjacency="record", radius=30.0)
+    assert found.epsilon_weights == 0
+    np.testing.assert_array_equal(found.draw(seed=0).weights, found.fitted.weights)
+
+
+def test_removal_and_addition_move_one_count(labelled):
+    X, y = labelled(4)
+    for adjacency, step in (("remove", -1), ("add", 1)):
+        candidates = design(X, y, adjacency=adjacency, radius=30.0).weights_map.candidates
+        assert candidates.shape == (4, 3)
+        counts = candidates[1:] * (len(y) + step)
+        np.testing.assert_allclose(counts - np.bincount(y), step * np.eye(3), atol=1e-9)
+
+
+def test_radius_clips_the_fit(labelled):
+    X, y = labelled(5)
+    found = design(X, y, radius=2.0)
+    assert np.linalg.norm(found.fitted.means, axis=1).max() <= 2.0
+
+
+def test_one_class_at_record_level(labelled):
+    X, _ = labelled(6)
+    found = design(X, np.zeros(len(X), dtype=int), adjacency="record", radius=30.0)
+    np.testing.assert_array_equal(found.draw(seed=0).weights, [1.0])
+
+
+GOOD = {"epsilon": 1.0, "delta": 1e-5}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"epsilon": 0.0}, "Epsilon"),
+        ({"epsilon": -1.0}, "Epsilon"),
+        ({"epsilon": float("nan")}, "Epsilon"),
+        ({"epsilon": float("inf")}, "Epsilon"),
+        ({"delta": 0.0}, "Delta"),
+        ({"delta": 1.0}, "Delta"),
+        ({"delta": float("nan")}, "Delta"),
+        ({"smoothing": 0.0}, "smoothing"),
+        ({"method": "newton"}, "method"),
+        ({"adjacency": "user"}, "adjacency"),
+        ({"adjacency": "record"}, "radius"),
+        ({"adjacency": "add"}, "radius"),
+        ({"scalable": True}, "radius"),
+        ({"radius": -1.0}, "radius"),
+    ],
+)
+def test_bad_settings_are_one_sentence(labelled, change, words):
+    with pytest.raises(InputError, match=rf"^[^\n]*{words}[^\n]*\.$"):
+        design(*labelled(0), **(GOOD | change))
+
+
+def test_bad_data_is_one_sentence(labelled):
+    X, y = labelled(0)
+    with pytest.raises(InputError, match=r"one class only.*\.$"):
+        design(X, np.zeros(len(X)))
+    for bad in (np.nan, np.inf):
+        broken = X.copy()
+        broken[3, 1] = bad
+        with pytest.raises(InputError, match="missing or infinite"):
+            design(broken, y)
+    keep = np.concatenate([np.flatnonzero(y != 1), np.flatnonzero(y == 1)[:3]])
+    with pytest.raises(InputError, match=r"Class 1 has 3 rows.*at least 4.*merge"):
+        design(X[keep], y[keep])
+    with pytest.raises(InputError, match="positive definite"):
+        design(np.column_stack([X[:, 0], X[:, 0]]), y)
