@@ -1,0 +1,92 @@
+"""Record level: adaptive noisy rounds on clipped statistics, then KL-optimal denoising.
+
+(1) column histograms say where each class lies and how wide it is; (2) counts, means and second
+moments in those coordinates; (3) the same again, whitened by (2), with most of the budget; (4) the
+posterior given all answers is sampled and the release with the least expected KL is taken.
+Nothing here sees a row: rows are reached only through ``curator.answer``. Coordinates are those of
+the stated region: the unit ball around zero.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from privgmm.model.mixture import Floats
+from privgmm.privacy import Curator
+from privgmm.proven.denoise import Denoised, kl_optimal
+from privgmm.proven.record_budget import ROUNDS, chain_count, prior_exponent, prior_floor
+from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined
+from privgmm.proven.record_marginals import Located
+from privgmm.proven.record_posterior import Posterior, unpack
+from privgmm.proven.record_rounds import Session, histogram_round, moment_round
+from privgmm.proven.record_sampler import sample
+
+Parameters = tuple[Floats, Floats, Floats]
+
+_WARM, _KEEP = 80, 60
+
+
+def release_record(
+    curator: Curator,
+    n_classes: int,
+    dim: int,
+    n_rows: int | None = None,
+    weights: Literal["kl", "counts"] = "kl",
+) -> Parameters:
+    """Weights (K,), means (K, d) and covariances (K, d, d) for all of the curator's budget.
+
+    ``n_rows`` is public under "replace" and must stay None under "add-remove". ``weights="kl"``
+    takes the weights with the least expected KL, which releases a class that noise hides with
+    less weight; "counts" takes the noisy class frequencies.
+    """
+    session = Session(
+        curator.answer, curator.adjacency, curator.remaining_mu, n_classes, dim, n_rows
+    )
+    return released(session, weights)
+
+
+def released(session: Session, weights: Literal["kl", "counts"]) -> Parameters:
+    """Steps (1) to (4) with the session's budget."""
+    located = histogram_round(session)
+    frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
+    counts, rounds = located.counts, list[Moments]()
+    variance = located.counts_sd**2
+    for index, plan in enumerate(ROUNDS):
+        final = index == len(ROUNDS) - 1
+        answer = moment_round(session, frames, counts, plan, final)
+        rounds.append(answer)
+        joint = 1 / (1 / variance + 1 / answer.count_sd**2)
+        counts = joint * (counts / variance + answer.count / answer.count_sd**2)
+        counts, variance = np.maximum(counts, 2.0), joint
+        if not final:
+            frames = refined(answer, counts)
+    best, expected_counts = denoised(frames, tuple(rounds), located, counts)
+    inverse = frames.inverse
+    covariances = inverse @ best.covariances @ inverse.transpose(0, 2, 1)
+    means = frames.centres + np.einsum("kij,kj->ki", inverse, best.means)
+    share = np.exp(best.log_weights) if weights == "kl" else expected_counts
+    return share / share.sum(), means, (covariances + covariances.transpose(0, 2, 1)) / 2
+
+
+def denoised(
+    frames: Frames, rounds: tuple[Moments, ...], located: Located, counts: Floats
+) -> tuple[Denoised, Floats]:
+    """The KL-optimal release in the frames' coordinates, and the expected class counts."""
+    n_classes, d = frames.centres.shape
+    posterior = Posterior(frames, rounds, located, prior_exponent(d), prior_floor(d))
+    last = rounds[-1]
+    size = 1 + d + d * (d + 1) // 2
+    start, scale = np.zeros((n_classes, size)), np.empty((n_classes, size))
+    start[:, 0] = np.log(counts)
+    # Posterior scales if noise were all: the sampler adapts one factor per class.
+    scale[:, 0] = np.clip(last.count_sd / counts, 1e-4, 0.7)
+    scale[:, 1 : 1 + d] = np.clip(last.total_sd / counts, 1e-7, 1.0)[:, None]
+    scale[:, 1 + d :] = np.clip(0.7 * last.second_sd / counts, 1e-7, 0.4)[:, None]
+    draws = sample(posterior, start, scale, chain_count(d), _WARM, _KEEP)
+    # (keep, K, chains, D) -> (draws, K, D)
+    draws = draws.transpose(0, 2, 1, 3).reshape(-1, n_classes, size)
+    log_n, m, L, _ = unpack(draws, d)
+    n = np.exp(log_n)
+    return kl_optimal(n, m, L), n.mean(axis=0)

@@ -1,0 +1,135 @@
+"""What the noisy answers say about a class: the log-posterior of (n, mean, covariance).
+
+All K classes and C Monte Carlo chains at once; leading axes (K, C). In the coordinates of the last
+round's frames a class is theta = (ln n, m, L): count, mean, and Sigma = L L^T, with ln of L's diagonal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privgmm.model.mixture import Floats
+from privgmm.proven.record_frames import Frames, Moments
+from privgmm.proven.record_marginals import Located
+
+# Bounds on ln n and ln L_ii that no sensible value meets; they keep wild proposals finite.
+_LOG_COUNT = (-3.0, 25.0)
+_LOG_DIAGONAL = 9.0
+# A histogram assumes normal columns: its widths are never believed closer than this.
+_WIDTH_SD = 0.25
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Gaussian likelihood of every round and of the histograms, times a weak prior on Sigma.
+
+    Prior: Sigma = D C D with ln D flat and C a correlation matrix of density |C|^e (LKJ), times
+    exp(-kappa tr(S Sigma^-1) / 2), S the histograms' variances, which keeps E[Sigma^-1] finite.
+    """
+
+    frames: Frames
+    rounds: tuple[Moments, ...]
+    located: Located
+    exponent: float
+    floor: float
+
+    def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Log-density (K, C) and gradient (K, C, D)."""
+        d = self.frames.centres.shape[1]
+        log_n, m, L, log_diag = unpack(theta, d)
+        n = np.exp(np.clip(log_n, *_LOG_COUNT))
+        value, g_n, g_m, g_L = _rounds(self.rounds, self.frames, n, m, L)
+        parts = (
+            _histograms(self.located, self.frames, m, L, 2 * self.exponent + d + 1),
+            _floor(self.frames, self.located, self.floor, L),
+        )
+        for v, gm, gL in parts:
+            value, g_m, g_L = value + v, g_m + gm, g_L + gL
+        # |Sigma|^e, and the Jacobian of Sigma -> (ln L_ii, L_ij): prod_i L_ii^(d + 2 - i).
+        power = 2 * self.exponent + d + 1 - np.arange(d)
+        value = value + log_n + log_diag @ power
+        diag = np.arange(d)
+        g_L[..., diag, diag] = g_L[..., diag, diag] * np.exp(log_diag) + power
+        rows, cols = np.tril_indices(d)
+        return value, np.concatenate([(g_n * n + 1)[..., None], g_m, g_L[..., rows, cols]], axis=-1)
+
+
+def unpack(theta: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """ln n, m, L and ln diag L from (..., 1 + d + d(d+1)/2)."""
+    L = np.zeros((*theta.shape[:-1], d, d))
+    rows, cols = np.tril_indices(d)
+    L[..., rows, cols] = np.nan_to_num(theta[..., 1 + d :], nan=1e3, posinf=1e3, neginf=-1e3)
+    diag = np.arange(d)
+    log_diag = np.clip(L[..., diag, diag], -_LOG_DIAGONAL, _LOG_DIAGONAL)
+    L[..., diag, diag] = np.exp(log_diag)
+    return theta[..., 0], theta[..., 1 : 1 + d], L, log_diag
+
+
+def lower_inverse(L: Floats) -> Floats:
+    """Inverse of lower-triangular matrices (..., d, d) by forward substitution; never raises."""
+    d = L.shape[-1]
+    out = np.zeros_like(L)
+    for i in range(d):
+        row = -(L[..., i, None, :i] @ out[..., :i, :])[..., 0, :]
+        row[..., i] += 1
+        out[..., i, :] = row / L[..., i, i, None]
+    return out
+
+
+def _t(M: Floats) -> Floats:
+    return np.swapaxes(M, -1, -2)
+
+
+def _rounds(
+    rounds: tuple[Moments, ...], frames: Frames, n: Floats, m: Floats, L: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Log-likelihood of (n, n u, n (G Sigma G^T + u u^T)), u = G m + g, and its gradients."""
+    value, g_n, g_m = np.zeros_like(n), np.zeros_like(n), np.zeros_like(m)
+    g_sigma = np.zeros_like(L)
+    sigma, inverse = L @ _t(L), frames.inverse
+    for r in rounds:
+        G = (r.frames.maps @ inverse)[:, None]
+        g = np.einsum("kij,kj->ki", r.frames.maps, frames.centres - r.frames.centres)[:, None]
+        u = (G @ m[..., None])[..., 0] + g
+        raw = G @ sigma @ _t(G) + u[..., :, None] * u[..., None, :]
+        w0, w1, w2 = (1 / s[:, None] ** 2 for s in (r.count_sd, r.total_sd, r.second_sd))
+        e0 = n - r.count[:, None]
+        e1 = n[..., None] * u - r.total[:, None]
+        e2 = n[..., None, None] * raw - r.second[:, None]
+        value -= 0.5 * (w0 * e0**2 + w1 * (e1**2).sum(axis=-1) + w2 * (e2**2).sum(axis=(-1, -2)))
+        g_n -= w0 * e0 + w1 * (e1 * u).sum(axis=-1) + w2 * (e2 * raw).sum(axis=(-1, -2))
+        g_u = w1[..., None] * e1 + 2 * w2[..., None] * (e2 @ u[..., None])[..., 0]
+        g_m -= n[..., None] * (_t(G) @ g_u[..., None])[..., 0]
+        g_sigma -= (n * w2)[..., None, None] * (_t(G) @ e2 @ G)
+    return value, g_n, g_m, 2 * g_sigma @ L
+
+
+def _histograms(
+    located: Located, frames: Frames, m: Floats, L: Floats, power: float
+) -> tuple[Floats, Floats, Floats]:
+    """Normal factors on the column means and log widths, times prod_j sd_j^-power (the LKJ prior)."""
+    inverse = frames.inverse[:, None]
+    e = (inverse @ m[..., None])[..., 0] + (frames.centres - located.means)[:, None]
+    w = 1 / located.means_sd[:, None] ** 2
+    B = inverse @ L
+    variance = (B**2).sum(axis=-1)
+    log_sd = 0.5 * np.log(variance)
+    f = log_sd - located.log_sd[:, None]
+    v = 1 / np.maximum(located.log_sd_sd, _WIDTH_SD)[:, None] ** 2
+    value = -(0.5 * w * e**2 + 0.5 * v * f**2 + power * log_sd).sum(axis=-1)
+    g_m = -(_t(inverse) @ (w * e)[..., None])[..., 0]
+    g_L = -_t(inverse) @ (B * ((v * f + power) / variance)[..., None])
+    return value, g_m, g_L
+
+
+def _floor(
+    frames: Frames, located: Located, kappa: float, L: Floats
+) -> tuple[Floats, float, Floats]:
+    """-kappa tr(S Sigma^-1) / 2 and its gradient kappa L^-T (L^-1 S L^-T)."""
+    maps = frames.maps * np.exp(located.log_sd)[:, None, :]
+    S = (kappa * maps @ _t(maps))[:, None]
+    inv = lower_inverse(L)
+    W = inv @ S @ _t(inv)
+    return -0.5 * np.trace(W, axis1=-2, axis2=-1), 0.0, _t(inv) @ W

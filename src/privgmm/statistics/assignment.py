@@ -1,0 +1,45 @@
+"""Rows without labels: a public rule gives each row its class, from that row alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privgmm.statistics.rowwise import columns, linear_map, squared_norm
+from privgmm.statistics.source import Codes, Floats, Integers, Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianRule:
+    """x goes to the class of largest offset_k - ||W_k (x - centre_k)||^2 / 2.
+
+    With W_k the lower whitening factor of class k and offset_k = ln pi_k + ln det W_k this is the
+    most probable component; with equal W_k and zero offsets it is the nearest centre.
+    """
+
+    centres: Floats
+    whiten: Floats
+    offsets: Floats
+
+    def __call__(self, X: Floats) -> Codes:
+        best = np.full(X.shape[0], -np.inf)
+        codes = np.zeros(X.shape[0], dtype=np.intp)
+        for k in range(self.centres.shape[0]):
+            z = linear_map(columns(X, self.centres[k]), self.whiten[k])
+            score = self.offsets[k] - squared_norm(z) / 2
+            better = score > best
+            codes[better] = k
+            best[better] = score[better]
+        return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Assigned:
+    """A class-blocked kernel whose classes come from a rule instead of labels."""
+
+    kernel: Kernel
+    rule: GaussianRule
+
+    def __call__(self, X: Floats, codes: Codes) -> Integers:
+        return self.kernel(X, self.rule(X))
