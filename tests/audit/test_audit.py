@@ -1,0 +1,76 @@
+"""``privgmm audit`` as a whole: rows, JSON, picture, refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+from privgmm.audit import CONFIDENCE, Attack, audit, judge
+from privgmm.audit import proven as proven_module
+from privgmm.cli.audit import run
+from privgmm.errors import InputError
+
+FIELDS = {"query", "trials", "epsilon_claimed", "delta", "epsilon_lower", "refuted"}
+
+
+@pytest.mark.parametrize("unit", ["label", "record"])
+def test_proven_stands_and_the_audit_has_teeth(unit, monkeypatch):
+    # Whole releases are slow: a few show that they run; the raw rows carry the weight.
+    monkeypatch.setattr(proven_module, "_FEWEST_RUNS", 2)
+    attacks, rows = audit("proven", unit, 1.0, 1e-5, trials=100_000, seed=23, seconds=0.0)
+    assert len(attacks) == len(rows)
+    assert not any(row.refuted for row in rows)
+    raw = [row for row in rows if row.trials == 100_000]
+    assert len(raw) >= 4
+    assert min(row.epsilon_lower for row in raw) >= 0.8
+    names = " ".join(row.query for row in rows)
+    for expected in ("asked until refused", "all queries of one release", "released mixture"):
+        assert expected in names
+    for adjacency in ("label",) if unit == "label" else ("replace", "add-remove"):
+        assert f"({adjacency})" in names
+
+
+def test_json_has_the_contract_fields(capsys, tmp_path):
+    picture = tmp_path / "scores.svg"
+    run("published", "label", 1.0, 1e-5, 400, as_json=True, output=picture, seed=1)
+    found = json.loads(capsys.readouterr().out)
+    assert found["confidence"] == CONFIDENCE
+    assert all(set(row) >= FIELDS for row in found["rows"])
+    assert any(row["refuted"] for row in found["rows"])
+    assert picture.read_text().lstrip().startswith("<?xml")
+
+
+def test_table_says_what_is_refuted(capsys):
+    run("published", "record", 1.0, 1e-5, 400, seed=1)
+    said = capsys.readouterr().out
+    assert "REFUTED" in said
+    assert "what was claimed is false" in said
+
+
+def test_bounds_are_corrected_for_the_number_of_attacks():
+    rng = np.random.default_rng(0)
+    low, high = rng.standard_normal((2, 4000))
+    one = Attack("q", "n", low, high + 1.0, gaussian=True)
+    alone = judge([one], 1.0, 1e-5)[0].epsilon_lower
+    among = judge([one] * 50, 1.0, 1e-5)[0].epsilon_lower
+    assert 0 < among < alone
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"trials": 10}, "at least 100 trials"),
+        ({"unit": "person"}, "unit must be"),
+        ({"mechanism": "magic"}, "mechanism must be"),
+        ({"epsilon": -1.0}, "Epsilon must be"),
+        ({"delta": 0.0}, "Delta must lie"),
+    ],
+)
+def test_refusals(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        audit(**arguments)
+
+
+def test_a_picture_needs_a_known_ending(tmp_path):
+    with pytest.raises(InputError, match="Name the picture"):
+        run("published", "label", 1.0, 1e-5, 400, output=tmp_path / "scores.exe")
