@@ -51,7 +51,8 @@ def min_trace_ellipsoid(
     ----------
     points : (N, d) array. Zero rows and duplicates are allowed; all-zero input is refused. When the
         points do not span R^d, the missing axes get a relative length of about 1e-6 (rounding in
-        the trace), so that ``shape`` is always invertible.
+        the trace), so that ``shape`` is always invertible. A cloud of relative width below 1e-7 is
+        covered the same way, and then certified to about 1e-6 only, which ``gap`` says.
     weight : (d, d) symmetric positive definite matrix, identity when omitted
     tol : the relative duality gap at which to stop, at least 1e-9
     """

@@ -27,6 +27,7 @@ _MAX_STEPS = 60
 _MAX_HALVINGS = 25
 # t is kept within this factor of tau / p, so that a bad step cannot freeze a coordinate for ever.
 _CENTRALITY = 1e3
+_ILL_CONDITIONED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -40,22 +41,29 @@ class DualPoint:
 def spectrum(Z: Floats, p: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues r of M(p)^(1/2), floored above zero, and the eigenvectors of M(p)."""
     eigenvalues, U = np.linalg.eigh((Z.T * p) @ Z)
+    if eigenvalues[0] > _ILL_CONDITIONED * eigenvalues[-1]:
+        return np.sqrt(eigenvalues), U
+    # Squaring has cost half of the digits of the short axes: take them from the points themselves.
+    _, r, Vt = np.linalg.svd(np.sqrt(p)[:, None] * Z, full_matrices=len(p) < Z.shape[1])
     # Relative floor: a direction that p has not reached yet must not give an infinite score.
-    return np.sqrt(np.maximum(eigenvalues, 1e-15 * eigenvalues[-1])), U
+    r = np.concatenate([r, np.zeros(Vt.shape[0] - r.size)])
+    return np.maximum(r, 1e-13 * r[0]), Vt.T
 
 
-def warm_up(Z: Floats, p: Floats, steps: int) -> Floats:
+def warm_up(Z: Floats, p: Floats, steps: int) -> tuple[Floats, Floats]:
     """p_n <- p_n s_n^2, normalised: the multiplicative update with a bold exponent.
 
     With exponent 1 it is monotone but slow; 2 loses the proof and keeps the aim, which is all a
     starting point needs (the certificate is computed from the final p, whatever its history).
+    Returns p and the scores that the last update used.
     """
     for _ in range(steps):
         r, U = spectrum(Z, p)
         V = Z @ (U / np.sqrt(r))
-        p = p * np.einsum("ij,ij->i", V, V) ** 2
+        s = np.einsum("ij,ij->i", V, V)
+        p = p * s**2
         p = np.maximum(p / p.sum(), 1e-4 / p.size)
-    return np.asarray(p / p.sum())
+    return p / p.sum(), s
 
 
 def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:

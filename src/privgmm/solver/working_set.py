@@ -54,10 +54,11 @@ def solve_all(X: Floats, whiten: Floats, tol: float) -> DualSolution:
         entering = _violators(scores, live, trace, limit=max(64, q))
         if entering.size == 0:
             break  # the live set alone is at the precision that float64 gives
-        busy = p > 1e-5 * p.max()
+        # A short axis needs a tiny p: being near the surface counts as much as carrying weight.
+        busy = (p > 1e-5 * p.max()) | (scores[live] > 0.5 * trace)
         live = np.concatenate([live[busy], entering])
         p = np.concatenate([p[busy], np.full(entering.size, 0.1 * p[busy].mean())])
-        p = warm_up(X[live] @ whiten, p / p.sum(), 1)
+        p, _ = warm_up(X[live] @ whiten, p / p.sum(), 1)
     root = (U * r) @ U.T
     return DualSolution(root, trace**2, scores, live, p, steps)
 
@@ -70,12 +71,13 @@ def _first_live_set(X: Floats, whiten: Floats, size: int) -> tuple[NDArray[np.in
     scores = quadratic_forms(X, whiten @ (U * eigenvalues**-0.25))
     live = np.arange(n) if n <= size else np.argpartition(scores, n - size)[n - size :]
     start = scores[live] ** 2
-    p = warm_up(X[live] @ whiten, start / start.sum(), _WARM_UP_STEPS)
+    p, s = warm_up(X[live] @ whiten, start / start.sum(), _WARM_UP_STEPS)
     # About 2d points end up in contact, and the update has already sent most others towards zero.
     kept = max(60, 4 * X.shape[1])
     if live.size > kept:
-        heaviest = np.argpartition(p, live.size - kept)[live.size - kept :]
-        live, p = live[heaviest], p[heaviest] / p[heaviest].sum()
+        cut = live.size - kept
+        chosen = np.union1d(np.argpartition(p, cut)[cut:], np.argpartition(s, cut)[cut:])
+        live, p = live[chosen], p[chosen] / p[chosen].sum()
     return live, p, _WARM_UP_STEPS
 
 
