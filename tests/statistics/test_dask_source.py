@@ -16,9 +16,9 @@ from privgmm.region import Region
 from privgmm.statistics import ArraySource
 from privgmm.statistics import pieces as pieces_module
 from privgmm.statistics.dask_opening import connected, open_collection
+from privgmm.statistics.features import StreamedFeatures, subsample
 from privgmm.statistics.mapped import MappedSource
 from privgmm.statistics.opening import open_source
-from privgmm.statistics.streamed import public_sample
 
 NAMES = ("a", "b", "c", "d")
 
@@ -109,7 +109,10 @@ def test_parquet_on_workers_gives_the_local_bits(client, folder, expected, data)
     assert np.array_equal(found.source.total(Moments(4)), expected)
     assert np.array_equal(local.total(Moments(4)), expected)
     assert sum(steps) == 2 * 6000  # the class list and one total
-    assert np.array_equal(public_sample(found.source, 77, 5), public_sample(local, 77, 5))
+    there, here = StreamedFeatures(found.source), StreamedFeatures(local)
+    rng, same = np.random.default_rng(5), np.random.default_rng(5)
+    assert np.array_equal(subsample(there, 77, rng), subsample(here, 77, same))
+    assert np.array_equal(np.concatenate(list(there.chunks())), data[0])
     region = Region(np.full(3, 0.5), np.full(3, 4.0))
     mapped = MappedSource(found.source, region.to_unit).total(Moments(4))
     assert np.array_equal(

@@ -13,9 +13,9 @@ from privgmm.errors import InputError
 from privgmm.region import Region
 from privgmm.statistics import ArraySource
 from privgmm.statistics import pieces as pieces_module
+from privgmm.statistics.features import StreamedFeatures, subsample
 from privgmm.statistics.mapped import MappedSource
 from privgmm.statistics.opening import open_source
-from privgmm.statistics.streamed import public_sample
 
 NAMES = ("a", "b", "c", "d")
 
@@ -272,15 +272,17 @@ def test_public_samples_are_rows_of_the_table(tmp_path, monkeypatch, kind):
     source = opened(tmp_path / f"t.{kind}", classes=range(4)).source
     chosen = np.array([0, 1, 699, 700, 2600, 4999])
     assert np.array_equal(source.features_at(chosen), X[chosen])
-    sample = public_sample(source, 200, seed=1)
-    assert np.array_equal(sample, public_sample(source, 200, seed=1))
+    features = StreamedFeatures(source)
+    sample = subsample(features, 200, np.random.default_rng(1))
+    again = subsample(features, 200, np.random.default_rng(1))
+    assert np.array_equal(sample, again)
     position = {row.tobytes(): i for i, row in enumerate(X)}
     found = [position[row.tobytes()] for row in sample]
     assert len(set(found)) == 200
     assert found == sorted(found)
     # Uniform row numbers: mean 2500 with standard error 102; six of them.
     assert abs(np.mean(found) - 2500) < 610
-    assert np.array_equal(public_sample(source, 10**9, seed=1), X)
+    assert np.array_equal(subsample(features, 10**9, np.random.default_rng(1)), X)
 
 
 def test_memory_does_not_grow_with_the_table(tmp_path, monkeypatch):

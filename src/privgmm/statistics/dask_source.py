@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from privgmm.errors import InputError
 from privgmm.statistics.layout import Layout
 from privgmm.statistics.pieces import ArrayPiece, FramePiece, Piece, features_of
@@ -15,6 +17,7 @@ from privgmm.statistics.tally import Progress, Tally, add_tallies, no_progress, 
 
 # How often a part is tried again, on other workers, after its worker died.
 _ATTEMPTS = 5
+_PARTS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,12 @@ class DaskSource(StreamedSource):
         jobs = {index: (self.layout, rows) for index, rows in wanted.items()}
         found = dict(self._results(_features, jobs))
         return [found[index] for index in wanted]
+
+    def feature_batches(self) -> Iterator[Floats]:
+        # Public rows come to the client a few parts at a time, in order.
+        for start in range(0, len(self.parts), _PARTS_AT_ONCE):
+            window = range(start, min(start + _PARTS_AT_ONCE, len(self.parts)))
+            yield from self.fetch({i: np.arange(self.lengths[i]) for i in window})
 
     def _results(
         self, function: Any, jobs: dict[int, tuple[Any, ...]]

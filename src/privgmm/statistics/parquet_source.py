@@ -48,6 +48,11 @@ class ParquetSource(StreamedSource):
     def fetch(self, wanted: dict[int, Integers]) -> list[Floats]:
         return [features_of(self.pieces[i], self.layout, rows) for i, rows in wanted.items()]
 
+    def feature_batches(self) -> Iterator[Floats]:
+        features = Layout(self.layout.features, None)
+        for piece in self.pieces:
+            yield from map(features.matrix, piece.batches(features))
+
     def _tally(self, piece: Piece, layout: Layout, kernel: Kernel | None) -> Tally:
         return tally(piece.batches(layout), layout, kernel, self.progress)
 

@@ -52,6 +52,10 @@ class StreamedSource(ABC):
     def fetch(self, wanted: dict[int, Integers]) -> list[Floats]:
         """Features of some parts' rows, by ascending row numbers within each part."""
 
+    @abstractmethod
+    def feature_batches(self) -> Iterator[Floats]:
+        """The features of all rows, in their order, in batches of any size."""
+
     def total(self, kernel: Kernel) -> Integers:
         found, lengths = self.run(self.layout, kernel)
         refuse_unusable(found, self.layout, self.where)
@@ -78,15 +82,3 @@ class StreamedSource(ABC):
             if last > first:
                 yield part, rows[first:last] - start
             start += length
-
-
-def public_sample(source: StreamedSource, n: int, seed: int) -> Floats:
-    """The features of n rows (all, if there are fewer), drawn without replacement.
-
-    The choice depends on row numbers and the seed only, so every engine finds the same rows. For
-    units that treat features as public: nothing about these values is protected.
-    """
-    if n >= source.n_rows:
-        return source.features_at(np.arange(source.n_rows))
-    rows = np.random.default_rng(seed).choice(source.n_rows, n, replace=False, shuffle=False)
-    return source.features_at(np.sort(rows))
