@@ -205,13 +205,15 @@ def _estimate(request: Request, curator: Curator) -> tuple[Floats, Floats, Float
         from privgmm.proven.label import release_label
 
         return release_label(request.X, curator, k)
+    # Under add-remove the number of rows is itself protected.
+    n_rows = request.X.shape[0] if request.adjacency == "replace" else None
     if request.codes is None:
         from privgmm.proven.em import release_unlabelled
 
-        return release_unlabelled(curator, k, d)
+        return release_unlabelled(curator, k, d, n_rows)
     from privgmm.proven.record import release_record
 
-    return release_record(curator, k, d)
+    return release_record(curator, k, d, n_rows)
 
 
 def _published(request: Request) -> tuple[Mixture, Guarantee]:
@@ -227,10 +229,11 @@ def _published(request: Request) -> tuple[Mixture, Guarantee]:
         adjacency = "record-change" if request.adjacency == "replace" else "record-remove"
         shift, radius = request.region.center, request.region.enclosing_radius
         x = x - shift
-    labels = np.array(request.codes)
+    names = np.empty(len(request.classes), dtype=object)
+    names[:] = request.classes
     design = published.design(
-        x, labels, epsilon=request.epsilon, delta=request.delta,
-        adjacency=adjacency, radius=radius, classes=range(len(request.classes)),
+        x, names[request.codes], epsilon=request.epsilon, delta=request.delta,
+        adjacency=adjacency, radius=radius, classes=request.classes,
     )  # fmt: skip
     drawn = design.draw(seed=request.seed)
     guarantee = Guarantee(
