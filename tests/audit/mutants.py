@@ -63,6 +63,8 @@ MUTANTS = [
     Mutant("class moments: grid step", "privacy/class_moments.py", "np.full(d, GRID / self.shape.mean)", "np.full(d, GRID / self.shape.mean / 2)", TEST_RAW),
     Mutant("histograms: sqrt(2) dropped", "privacy/marginal_counts.py", "else 2 * ones", "else ones", TEST_RAW),
     Mutant("histograms: counts forgotten", "privacy/marginal_counts.py", "ones = 1 + self", "ones = self", TEST_RAW),
+    Mutant("label table: sqrt(2) dropped", "privacy/label_sums.py", "return math.sqrt(2.0)", "return 1.0", TEST_RAW),
+    Mutant("column moments: replace counted as add", "privacy/column_moments.py", "return 2.0 * math.sqrt(d)", "return math.sqrt(d)", "tests/privacy/test_column_moments.py"),
     Mutant("ledger: mu does not add", "ledger/composition.py", "math.sqrt(math.fsum(c.mu * c.mu for c in costs))", "max([c.mu for c in costs], default=0.0)", TEST_LEDGER),
     Mutant("ledger: loose epsilons do not add", "ledger/composition.py", "math.fsum(c.epsilon for c in costs)", "max([c.epsilon for c in costs], default=0.0)", TEST_LEDGER),
     Mutant("ledger: add-remove counted once", "ledger/composition.py", '("replace", "add-remove"): 2', '("replace", "add-remove"): 1', TEST_LEDGER),

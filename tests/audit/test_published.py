@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from privgmm import published
 from privgmm.audit import audit
 from privgmm.audit.published import log_probability, tables
-from privgmm.audit.scores import gaussian_ratio, outside_support, rank_one_ratio, shift
+from privgmm.audit.scores import gaussian_ratio, outside_support, rank_one_ratio, shift, trained
 
 
 @pytest.mark.parametrize("unit", ["label", "record"])
@@ -73,3 +73,22 @@ def test_scores_point_towards_the_second_table():
     assert gaussian_ratio(a, (a, noise), (b, noise)) == pytest.approx(-1.5)
     # A wider noise around the same mean explains a far output better.
     assert gaussian_ratio(a + 5, (a, noise), (a, 4 * noise)) > 0
+
+
+def test_a_trained_classifier_tells_leaking_releases_apart():
+    first, second, _ = tables("label")
+    rng = np.random.default_rng(2)
+    low, high = (
+        [
+            published.baseline(
+                "laplace", t.X, t.y, 20.0, 1e-5, rng, split=(0.1, 0.8, 0.1), classes=[0, 1, 2]
+            )
+            for _ in range(60)
+        ]
+        for t in (first, second)
+    )
+    told = trained(low, high)
+    assert told[0].size == told[1].size == 30
+    assert (told[1][:, None] > told[0]).mean() > 0.95
+    same = trained(low[:30], low[30:])
+    assert 0.2 < (same[1][:, None] > same[0]).mean() < 0.8

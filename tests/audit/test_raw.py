@@ -20,8 +20,11 @@ from privgmm.audit.verdict import judge
 from privgmm.privacy import SeededNoise, mu_from_epsilon
 from privgmm.privacy import curator as curator_module
 from privgmm.privacy.class_moments import ClassMomentsQuery, Shape
+from privgmm.privacy.label_sums import CellCountsQuery
 from privgmm.privacy.marginal_counts import MarginalCountsQuery
+from privgmm.statistics.assignment import GaussianRule
 from privgmm.statistics.class_moments import ClassMoments
+from privgmm.statistics.label_sums import CellCounts, Partition
 from privgmm.statistics.marginal_counts import MarginalCounts
 
 DELTA = 1e-5
@@ -36,6 +39,11 @@ def histogram():
 def moments():
     kernel = ClassMoments(np.zeros((N_CLASSES, 1)), np.ones((N_CLASSES, 1, 1)))
     return ClassMomentsQuery(kernel, Shape(1.0, 1.0, 1.0))
+
+
+def cells():
+    nearest = GaussianRule(np.array([[-0.3], [0.3]]), np.ones((2, 1, 1)), np.zeros(2))
+    return CellCountsQuery(CellCounts(Partition((nearest,), (2,), np.arange(2)), N_CLASSES))
 
 
 def claim(adjacency, epsilon=1.0, trials=100_000, noise=None):
@@ -58,6 +66,12 @@ def test_the_bound_is_close_to_epsilon_and_never_above(query, epsilon, adjacency
     assert 0.8 * epsilon <= row.epsilon_lower <= epsilon
     assert not row.refuted
     assert row.trials == 100_000
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_the_label_table_is_tight_too(epsilon):
+    row = verdict(asks_once(cells()), "label", epsilon=epsilon)
+    assert 0.8 * epsilon <= row.epsilon_lower <= epsilon
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -21,7 +21,7 @@ def audit(
     """Attack a mechanism on invented neighbouring tables; returns the attacks and their verdicts.
 
     ``trials`` runs on each of the two tables; whole proven releases are slow and get as many runs
-    as fit into ``seconds``. ``seed`` swaps OpenDP's noise for the seeded source: quick and
+    as fit into ``seconds`` (none for 0). ``seed`` swaps OpenDP's noise for the seeded source: quick and
     repeatable, but not the noise that releases use.
     """
     check_epsilon_delta(epsilon, delta)

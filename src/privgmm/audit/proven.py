@@ -54,30 +54,42 @@ def attacks(
         _released(unit, watched, near[0].first)
         name = f"all queries of one release ({adjacency})"
         found.append(attack(name, replays(watched.script), near, claim))
-        found.append(_mixture_attack(unit, near[0], claim, noise, seconds / len(relations)))
+        if seconds > 0:
+            found.append(_mixture_attack(unit, near[0], claim, noise, seconds / len(relations)))
     return found
 
 
 def _queries(unit: str) -> list[Query]:
+    """One of every kind of query that releases of this unit ask."""
     from privgmm.privacy.class_moments import ClassMomentsQuery, Shape
     from privgmm.privacy.column_moments import ColumnMoments
+    from privgmm.privacy.label_sums import CellCountsQuery
     from privgmm.privacy.marginal_counts import MarginalCountsQuery
+    from privgmm.statistics.assignment import GaussianRule
     from privgmm.statistics.class_moments import ClassMoments
+    from privgmm.statistics.label_sums import CellCounts, Partition
     from privgmm.statistics.marginal_counts import MarginalCounts
 
     k = N_CLASSES
+    moments = ClassMomentsQuery(
+        ClassMoments(np.zeros((k, _DIM)), np.ones((k, _DIM, _DIM))), Shape(1.0, 1.0, 1.0)
+    )
+    if unit == "label":
+        nearest = GaussianRule(np.array([[-0.3], [0.3]]), np.ones((2, _DIM, _DIM)), np.zeros(2))
+        return [moments, CellCountsQuery(CellCounts(Partition((nearest,), (2,), np.arange(2)), k))]
+    histograms = MarginalCounts(np.full((k, _DIM), -1.0), np.full((k, _DIM), 0.25), n_bins=8)
     return [
-        ClassMomentsQuery(
-            ClassMoments(np.zeros((k, _DIM)), np.ones((k, _DIM, _DIM))), Shape(1.0, 1.0, 1.0)
-        ),
-        MarginalCountsQuery(
-            MarginalCounts(np.full((k, _DIM), -1.0), np.full((k, _DIM), 0.25), n_bins=8)
-        ),
+        moments,
+        MarginalCountsQuery(histograms),
         ColumnMoments((-1.0,) * _DIM, (1.0,) * _DIM),
     ]
 
 
 def _released(unit: str, curator: Curator, source: ArraySource) -> Mixture:
+    if unit == "label":
+        from privgmm.proven.label import release_label
+
+        return Mixture(*release_label(source.X, curator, N_CLASSES))
     from privgmm.proven.record import release_record
 
     n_rows = source.n_rows if curator.adjacency == "replace" else None
