@@ -1,0 +1,103 @@
+"""Label level (Definition 1: features public, labels private): cells, then whatever the cells call for.
+
+1. Count labels per public cell with a fifth of the budget (sensitivity sqrt 2).
+2. Cells nearly pure: count the same cells again with the rest, and release the posterior over
+   clusterings whose components carry one class each (label_pure.py).
+   Cells mixed, and rows enough for moments: count labels per coarse cell, then release class
+   moments that bend this guess (label_tilt.py).
+This file sees features and noisy answers, never labels. Proofs: docs/proofs/label-sums.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privgmm.model.mixture import Floats
+from privgmm.privacy import Curator
+from privgmm.privacy.label_sums import CellCountsQuery
+from privgmm.proven.label_cells import MAX_FIT_ROWS, PublicView, column_scale, public_view
+from privgmm.proven.label_moments import Moments, class_moments, covariances
+from privgmm.proven.label_pure import release_pure
+from privgmm.proven.label_tilt import Frames, cell_shares, fit_tilt, moment_error
+from privgmm.statistics.label_sums import CellCounts, Partition
+from privgmm.statistics.source import CHUNK_ROWS
+
+# Shares of mu^2.
+_FIRST = 0.2
+_COARSE = 0.1
+# Moments are asked for when the purity of the cells is below this by two standard errors, ...
+_PURE = 0.75
+# ... and their noise is expected to cost less than this much KL.
+_AFFORDABLE = 0.25
+_SEED = 2
+
+
+def release_label(X: Floats, curator: Curator, n_classes: int) -> tuple[Floats, Floats, Floats]:
+    """Weights (K,), means (K, d) and covariances (K, d, d); spends all that the curator has left."""
+    budget = curator.remaining_mu
+    view = public_view(X, n_classes)
+    sizes = _cell_sizes(X, view.cells)
+    first, sigma = _count(curator, view.cells, sizes, n_classes, budget * math.sqrt(_FIRST))
+    left = budget * math.sqrt(1 - _FIRST - _COARSE)
+    affordable = moment_error(X.shape[0], n_classes, X.shape[1], left) < _AFFORDABLE
+    if affordable and _purity_at_most(first, sizes, sigma) < _PURE:
+        return _release_mixed(X, view, curator, n_classes, budget)
+    second, noise = _count(curator, view.cells, sizes, n_classes, curator.remaining_mu)
+    # Two independent answers to one query: weighted by precision they equal one at full budget.
+    precision = sigma**-2 + noise**-2
+    table = (first * sigma**-2 + second * noise**-2) / precision
+    return release_pure(X, view, table, precision**-0.5)
+
+
+def _count(
+    curator: Curator, cells: Partition, sizes: Floats, n_classes: int, mu: float
+) -> tuple[Floats, float]:
+    """Noisy (cells, classes) label counts, moved onto the public cell sizes, and their sigma."""
+    query = CellCountsQuery(CellCounts(cells, n_classes))
+    table = curator.answer(query, mu).reshape(-1, n_classes)
+    table += (sizes - table.sum(axis=1))[:, None] / n_classes
+    return table, query.sensitivity("label") / mu
+
+
+def _cell_sizes(X: Floats, cells: Partition) -> Floats:
+    parts = [
+        np.bincount(cells(X[start : start + CHUNK_ROWS]), minlength=cells.n_cells)
+        for start in range(0, X.shape[0], CHUNK_ROWS)
+    ]
+    return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
+
+def _purity_at_most(table: Floats, sizes: Floats, sigma: float) -> float:
+    """Unbiased sum_ak T_ak^2 / sum_a n_a^2 (1 when every cell has one class) plus two standard errors."""
+    free: int = table.shape[0] * (table.shape[1] - 1)
+    squares = float((table**2).sum()) - sigma**2 * free
+    error = math.sqrt(4 * sigma**2 * max(squares, 0.0) + 2 * sigma**4 * free)
+    return (squares + 2 * error) / float((sizes**2).sum())
+
+
+def _release_mixed(
+    X: Floats, view: PublicView, curator: Curator, n_classes: int, budget: float
+) -> tuple[Floats, Floats, Floats]:
+    coarse = view.coarse_cells()
+    sizes = _cell_sizes(X, coarse)
+    table, sigma = _count(curator, coarse, sizes, n_classes, budget * math.sqrt(_COARSE))
+    rng = np.random.default_rng(_SEED)
+    shares = cell_shares(table, sizes, sigma, rng)
+    rows, weight = X, 1.0
+    if X.shape[0] > MAX_FIT_ROWS:
+        rows = X[np.sort(rng.choice(X.shape[0], MAX_FIT_ROWS, replace=False))]
+        weight = X.shape[0] / rows.shape[0]
+    guess, scale = shares[coarse(rows)], column_scale(rows)
+    frames = Frames.around(class_moments(rows, guess), scale)
+    mu = curator.remaining_mu
+    answer = curator.answer(frames.query, mu) / frames.query.steps
+    noise = frames.query.sensitivity("label") / mu
+    tilt = fit_tilt(frames, rows, guess, answer.reshape(n_classes, -1), noise, weight)
+    parts = []
+    for start in range(0, X.shape[0], CHUNK_ROWS):
+        chunk = X[start : start + CHUNK_ROWS]
+        parts.append(class_moments(chunk, tilt.labels(chunk, shares[coarse(chunk)])))
+    final = Moments.total(parts)
+    return final.counts / final.counts.sum(), final.means, covariances(final, scale)

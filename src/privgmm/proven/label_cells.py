@@ -1,0 +1,148 @@
+"""Public clusterings of the features: candidate label models, and the cells whose labels are counted.
+
+Under Definition 1 neighbours share all x_n, so everything in this file is free: it never sees y.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from privgmm.model.mixture import Floats
+from privgmm.statistics.assignment import GaussianRule
+from privgmm.statistics.label_sums import Partition, joint_codes
+from privgmm.statistics.source import CHUNK_ROWS
+
+# The public part is deterministic: the same features always give the same cells.
+SEED = 0
+# Clusterings are fitted to at most this many rows (chosen by the seed) and applied to all.
+MAX_FIT_ROWS = 10_000
+# K-means sees raw columns, as footnote 1 has it, unless their spreads differ by more than this.
+_COMPARABLE = 10.0
+# With more classes or rows than this, fewer clusterings are tried: each costs time.
+_FEW = 12
+_RIDGE = 1e-4  # of a unit variance, so that duplicated rows do not make a component collapse
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A way to divide the features: responsibilities r_nm, hard (k-means) or soft (mixture)."""
+
+    rule: GaussianRule
+    soft: bool
+
+    @property
+    def size(self) -> int:
+        return int(self.rule.offsets.size)
+
+    def responsibilities(self, X: Floats) -> Floats:
+        """(n, M) array with rows on the simplex."""
+        if not self.soft:
+            return np.asarray(np.eye(self.size)[self.rule(X)])
+        score = np.empty((X.shape[0], self.size))
+        for m in range(self.size):
+            z = (X - self.rule.centres[m]) @ self.rule.whiten[m].T
+            score[:, m] = self.rule.offsets[m] - np.einsum("ij,ij->i", z, z) / 2
+        return np.asarray(softmax(score, axis=1), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PublicView:
+    """All that the mechanism takes from the features."""
+
+    models: tuple[Clustering, ...]  # candidate explanations of the labels
+    coarse: Clustering  # k-means with as many cells as classes
+    cells: Partition  # what the noisy table counts
+
+    def coarse_cells(self) -> Partition:
+        return Partition((self.coarse.rule,), (self.coarse.size,), np.arange(self.coarse.size))
+
+
+def public_view(X: Floats, n_classes: int) -> PublicView:
+    """Cluster the features in several ways and cut them into cells.
+
+    Cells are the common refinement of k-means with K cells, the mixture that BIC prefers (at
+    least K components) and one with three more components: every one of these is then a union of
+    cells, and which of them explains the labels is decided later, from the noisy counts.
+    """
+    rows = X
+    if X.shape[0] > MAX_FIT_ROWS:
+        chosen = np.random.default_rng(SEED).choice(X.shape[0], MAX_FIT_ROWS, replace=False)
+        rows = X[np.sort(chosen)]
+    scale = column_scale(rows)
+    distinct = np.unique(rows, axis=0).shape[0]
+    few = n_classes <= _FEW
+    k_scale = np.full_like(scale, scale.mean())
+    if scale.max() > _COMPARABLE * scale.min():
+        k_scale = scale
+    means = [
+        _k_means(rows, k_scale, m, runs=10 if m == n_classes else 3)
+        for m in sorted({min(f * n_classes, distinct) for f in (1, 2, 3 if few else 2)})
+    ]
+    step = 1 if few and X.shape[0] <= MAX_FIT_ROWS else 3
+    mixtures, bic = _mixtures(rows, scale, range(n_classes, n_classes + 8, step), distinct)
+    cuts = [means[0]]
+    if mixtures:
+        best = int(np.argmin(bic))
+        further = [m for m in mixtures if m.size >= mixtures[best].size + 3]
+        cuts += [mixtures[best], further[0] if further else mixtures[-1]]
+    else:
+        cuts += means[1:2]
+    return PublicView((*mixtures, *means), means[0], _refinement(X, cuts))
+
+
+def column_scale(X: Floats) -> Floats:
+    """(d,) standard deviations; a constant column counts as the smallest of the others."""
+    scale = X.std(axis=0)
+    varying = scale > 1e-12 * np.abs(X).max(axis=0)
+    scale[~varying] = scale[varying].min() if varying.any() else 1.0
+    return np.asarray(scale, dtype=np.float64)
+
+
+def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = KMeans(size, n_init=runs, random_state=SEED).fit(X / scale)
+    whiten = np.tile(np.diag(1 / scale), (size, 1, 1))
+    return Clustering(GaussianRule(fitted.cluster_centers_ * scale, whiten, np.zeros(size)), False)
+
+
+def _mixtures(
+    X: Floats, scale: Floats, sizes: range, distinct: int
+) -> tuple[list[Clustering], list[float]]:
+    """Full-covariance mixtures of these sizes, as far as the rows can carry them, and their BIC."""
+    n, d = X.shape
+    out, bic = [], []
+    origin = X.mean(axis=0)
+    for size in sizes:
+        if min(n, distinct) < 2 * size * (d + 1):
+            break
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            g = GaussianMixture(
+                size, n_init=2 if n * d <= 6000 else 1, random_state=SEED, reg_covar=_RIDGE
+            ).fit((X - origin) / scale)
+        bic.append(float(g.bic((X - origin) / scale)))
+        # scikit-learn whitens by z = U^T (x - m) with U upper triangular.
+        lower = np.swapaxes(g.precisions_cholesky_, 1, 2)
+        log_det = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+        rule = GaussianRule(
+            g.means_ * scale + origin, lower / scale, np.log(g.weights_ + 1e-300) + log_det
+        )
+        out.append(Clustering(rule, True))
+    return out, bic
+
+
+def _refinement(X: Floats, cuts: list[Clustering]) -> Partition:
+    rules, sizes = tuple(c.rule for c in cuts), tuple(c.size for c in cuts)
+    keys = [
+        np.unique(joint_codes(X[start : start + CHUNK_ROWS], rules, sizes))
+        for start in range(0, X.shape[0], CHUNK_ROWS)
+    ]
+    return Partition(rules, sizes, np.unique(np.concatenate(keys)))
