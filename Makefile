@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test lint bench mutants clean
 
 setup: $(STAMP)
 
@@ -25,6 +25,9 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+mutants: $(STAMP)
+	$(BIN)/python tests/audit/mutants.py
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from privgmm.cli.ledger import app as ledger_app
+from privgmm.cli.reproduce import reproduce
 
 app = typer.Typer(
     help="Publish a Gaussian mixture model of a sensitive table under differential privacy.",
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 
 app.add_typer(ledger_app, name="ledger")
+app.command()(reproduce)
 
 
 def command() -> Callable[..., Any]:
@@ -190,3 +192,23 @@ def report(
     from privgmm.cli import report as body
 
     body.run(path, output, reference, label)
+
+
+@app.command()
+def audit(
+    mechanism: Annotated[MechanismName, typer.Option()] = MechanismName.PROVEN,
+    unit: Annotated[Unit, typer.Option()] = Unit.LABEL,
+    epsilon: Annotated[float, typer.Option(help="The claim to attack.")] = 1.0,
+    delta: Annotated[float, typer.Option()] = 1e-5,
+    trials: Annotated[int, typer.Option(help="Runs per attack on raw statistics.")] = 200_000,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Picture: OUT.svg, .png or .pdf")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Makes the audit repeatable.")] = None,
+) -> None:
+    """Attack a mechanism and report a lower bound on its epsilon; touches no private data."""
+    from privgmm.cli import audit as body
+
+    body.run(mechanism.value, unit.value, epsilon, delta, trials, as_json, output, seed)
+
