@@ -27,7 +27,7 @@ from privgmm.statistics.assignment import GaussianRule
 
 _SEED = 20240502
 # Shares of the squared budget: pooled class, cells, each EM round; the rest is the final release.
-_POOLED, _CELLS, _STEPS = 0.08, 0.17, (0.08, 0.1, 0.12)
+_POOLED, _CELLS, _STEPS = 0.06, 0.14, (0.04, 0.04, 0.05, 0.05, 0.06, 0.06)
 _CELLS_PER_CLASS = 10
 _MEANS_ONLY = Shape(1.0, 1.0, 0.05)
 _MOMENTS = Shape(0.5, 1.0, 1.0)
@@ -48,7 +48,7 @@ def release_unlabelled(
     rule = GaussianRule(np.zeros((1, dim)), np.zeros((1, dim, dim)), np.zeros(1))
     if n_classes > 1:
         pooled = _pooled_frame(session(rule, _POOLED))
-        points, cells = _cells(pooled, _CELLS_PER_CLASS * n_classes)
+        points, cells = _cells(pooled, n_classes)
         answer = _cell_means(session(cells, _CELLS), cells)
         rule = _clustered(points, answer, pooled, n_classes)
         for share in _STEPS:
@@ -71,10 +71,11 @@ def _pooled_frame(session: Session) -> Frames:
     return refined(moment_round(session, first, at.counts, plan, final=False), at.counts)
 
 
-def _cells(pooled: Frames, n_cells: int) -> tuple[Floats, GaussianRule]:
+def _cells(pooled: Frames, n_classes: int) -> tuple[Floats, GaussianRule]:
     """(2) Public cell centres in the pooled frame, and the rule that sends a row to the nearest."""
     d = pooled.centres.shape[1]
     # Low-discrepancy points of N(0, 1.5 I): where the rows are, and nowhere crowded.
+    n_cells = 2 ** math.ceil(math.log2(_CELLS_PER_CLASS * n_classes))
     points = qmc.MultivariateNormalQMC(np.zeros(d), 1.5 * np.eye(d), rng=_SEED).random(n_cells)
     return points, _nearest(pooled.centres[0] + points @ pooled.inverse[0].T, pooled.maps[0])
 

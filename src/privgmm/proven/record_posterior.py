@@ -7,6 +7,7 @@ round's frames a class is theta = (ln n, m, L): count, mean, and Sigma = L L^T, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,12 +36,25 @@ class Posterior:
     exponent: float
     floor: float
 
+    @cached_property
+    def _links(self) -> tuple[tuple[Floats, Floats], ...]:
+        """Per round (G, g): its coordinates are u = G m + g in terms of the last frames'."""
+        return tuple(
+            (
+                (r.frames.maps @ self.frames.inverse)[:, None],
+                np.einsum("kij,kj->ki", r.frames.maps, self.frames.centres - r.frames.centres)[
+                    :, None
+                ],
+            )
+            for r in self.rounds
+        )
+
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Log-density (K, C) and gradient (K, C, D)."""
         d = self.frames.centres.shape[1]
         log_n, m, L, log_diag = unpack(theta, d)
         n = np.exp(np.clip(log_n, *_LOG_COUNT))
-        value, g_n, g_m, g_L = _rounds(self.rounds, self.frames, n, m, L)
+        value, g_n, g_m, g_L = _rounds(self.rounds, self._links, n, m, L)
         parts = (
             _histograms(self.located, self.frames, m, L, 2 * self.exponent + d + 1),
             _floor(self.frames, self.located, self.floor, L),
@@ -83,15 +97,17 @@ def _t(M: Floats) -> Floats:
 
 
 def _rounds(
-    rounds: tuple[Moments, ...], frames: Frames, n: Floats, m: Floats, L: Floats
+    rounds: tuple[Moments, ...],
+    links: tuple[tuple[Floats, Floats], ...],
+    n: Floats,
+    m: Floats,
+    L: Floats,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Log-likelihood of (n, n u, n (G Sigma G^T + u u^T)), u = G m + g, and its gradients."""
     value, g_n, g_m = np.zeros_like(n), np.zeros_like(n), np.zeros_like(m)
     g_sigma = np.zeros_like(L)
-    sigma, inverse = L @ _t(L), frames.inverse
-    for r in rounds:
-        G = (r.frames.maps @ inverse)[:, None]
-        g = np.einsum("kij,kj->ki", r.frames.maps, frames.centres - r.frames.centres)[:, None]
+    sigma = L @ _t(L)
+    for r, (G, g) in zip(rounds, links, strict=True):
         u = (G @ m[..., None])[..., 0] + g
         raw = G @ sigma @ _t(G) + u[..., :, None] * u[..., None, :]
         w0, w1, w2 = (1 / s[:, None] ** 2 for s in (r.count_sd, r.total_sd, r.second_sd))

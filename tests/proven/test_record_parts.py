@@ -1,0 +1,139 @@
+"""The pieces of the record-level release, against finite differences, brute force and clean data."""
+
+import numpy as np
+import pytest
+
+from privgmm.proven.denoise import kl_optimal
+from privgmm.proven.record_frames import Frames, Moments, axis_frames, clip_radius, refined
+from privgmm.proven.record_marginals import Located, locate
+from privgmm.proven.record_posterior import Posterior, lower_inverse
+from privgmm.proven.record_sampler import sample
+
+
+def some_posterior(n_classes: int, d: int) -> Posterior:
+    rng = np.random.default_rng(3)
+
+    def frames() -> Frames:
+        maps = np.tril(rng.normal(size=(n_classes, d, d))) / 3 + np.eye(d)
+        return Frames(rng.normal(size=(n_classes, d)), maps, np.tile(np.eye(d), (n_classes, 1, 1)))
+
+    def moments(at: Frames) -> Moments:
+        second = rng.normal(size=(n_classes, d, d))
+        sd = [rng.uniform(1, 3, n_classes) for _ in range(3)]
+        return Moments(
+            at, rng.uniform(5, 9, n_classes), rng.normal(size=(n_classes, d)),
+            second + second.transpose(0, 2, 1), *sd,
+        )  # fmt: skip
+
+    shape = n_classes, d
+    located = Located(
+        np.ones(n_classes), np.ones(n_classes), rng.normal(size=shape), rng.uniform(0.5, 2, shape),
+        rng.normal(size=shape), rng.uniform(0.1, 1, shape), np.zeros(shape),
+    )  # fmt: skip
+    last = frames()
+    return Posterior(last, (moments(frames()), moments(last)), located, 0.4, 0.05)
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_the_posterior_gradient_is_its_derivative(d: int) -> None:
+    posterior = some_posterior(2, d)
+    theta = np.random.default_rng(0).normal(size=(2, 3, 1 + d + d * (d + 1) // 2)) * 0.5
+    _, gradient = posterior(theta)
+    for i in range(theta.shape[-1]):
+        step = np.zeros(theta.shape[-1])
+        step[i] = 1e-5
+        slope = (posterior(theta + step)[0] - posterior(theta - step)[0]) / 2e-5
+        np.testing.assert_allclose(gradient[..., i], slope, rtol=1e-6, atol=1e-5)
+
+
+def test_lower_inverse() -> None:
+    L = np.tril(np.random.default_rng(0).normal(size=(3, 5, 4, 4))) + 3 * np.eye(4)
+    np.testing.assert_allclose(
+        lower_inverse(L) @ L, np.broadcast_to(np.eye(4), L.shape), atol=1e-12
+    )
+
+
+def expected_kl(draws, weights, means, covariances) -> float:
+    """Mean over draws of KL(candidate || draw), straight from the definition."""
+    n, m, L = draws
+    d, value = m.shape[-1], 0.0
+    for k in range(n.shape[1]):
+        S = L[:, k] @ L[:, k].transpose(0, 2, 1) * (n[:, k] / (n[:, k] - 1))[:, None, None]
+        P = np.linalg.inv(S)
+        miss = means[k] - m[:, k]
+        kl = 0.5 * (
+            np.einsum("tij,ji->t", P, covariances[k]) - d
+            + np.einsum("ti,tij,tj->t", miss, P, miss)
+            + np.linalg.slogdet(S)[1] - np.linalg.slogdet(covariances[k])[1]
+        )  # fmt: skip
+        value += weights[k] * np.mean(np.log(weights[k]) - np.log(n[:, k]) + kl)
+    return value
+
+
+def test_no_release_near_the_kl_optimal_one_is_better() -> None:
+    rng = np.random.default_rng(5)
+    n = rng.uniform(20, 60, size=(40, 2))
+    m = rng.normal(size=(40, 2, 2))
+    L = np.tril(rng.normal(size=(40, 2, 2, 2)) * 0.3) + np.eye(2)
+    best = kl_optimal(n, m, L)
+    w = np.exp(best.log_weights)
+    least = expected_kl((n, m, L), w, best.means, best.covariances)
+    for _ in range(200):
+        bend = np.eye(2) + 0.1 * rng.normal(size=(2, 2, 2))
+        other = w * np.exp(0.1 * rng.normal(size=2))
+        worse = expected_kl(
+            (n, m, L), other / other.sum(), best.means + 0.1 * rng.normal(size=(2, 2)),
+            bend @ best.covariances @ bend.transpose(0, 2, 1),
+        )  # fmt: skip
+        assert worse >= least - 1e-12
+    # The expected KL reported per class is the one the weights were made from.
+    assert least == pytest.approx(-np.log(np.exp(np.log(n).mean(0) - best.expected_kl).sum()))
+
+
+def test_the_sampler_finds_the_moments_of_a_normal() -> None:
+    centre, sd = np.array([[1.0, -2.0], [5.0, 0.0]]), np.array([[1.0, 0.1], [2.0, 3.0]])
+
+    def log_density(x):
+        z = (x - centre[:, None]) / sd[:, None]
+        return -0.5 * (z * z).sum(axis=-1), -z / sd[:, None]
+
+    draws = sample(log_density, np.zeros((2, 2)), sd, chains=20, warm=80, keep=200)
+    np.testing.assert_allclose(draws.mean(axis=(0, 2)), centre, atol=0.3)
+    np.testing.assert_allclose(draws.std(axis=(0, 2)), sd, rtol=0.1)
+
+
+def test_histograms_locate_a_class() -> None:
+    x = np.random.default_rng(0).normal([0.3, -0.5], [0.1, 0.2], size=(5000, 2))
+    table = np.stack([np.histogram(c, 40, (-1, 1))[0] for c in x.T])[None].astype(float)
+    at = locate(np.array([5000.0]), table, 20.0, np.full((1, 2), -1.0), np.full((1, 2), 0.05), 1e4)
+    np.testing.assert_allclose(at.means, [[0.3, -0.5]], atol=0.02)
+    np.testing.assert_allclose(np.exp(at.log_sd), [[0.1, 0.2]], rtol=0.25)
+    assert abs(at.counts[0] - 5000) < 3 * at.counts_sd[0]
+    assert (at.coarse < 0.01).all()
+    narrow = np.zeros_like(table)
+    narrow[..., 7] = 5000
+    assert (
+        locate(np.array([5000.0]), narrow, 20.0, *2 * [np.full((1, 2), 0.05)], 1e4).coarse > 0.99
+    ).all()
+
+
+def test_a_noiseless_round_whitens() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(3, 3))
+    x = rng.normal(size=(4000, 3)) @ A.T + [1.0, 2.0, 3.0]
+    frames = axis_frames(*(np.full((1, 3), v) for v in (0.0, 5.0, 0.0, 0.1)))
+    u = (x - frames.centres[0]) @ frames.maps[0].T
+    tiny = np.full(1, 1e-6)
+    at = refined(
+        Moments(frames, np.array([4000.0]), u.sum(0)[None], (u.T @ u)[None], tiny, tiny, tiny),
+        np.array([4000.0]),
+    )
+    z = (x - at.centres[0]) @ at.maps[0].T
+    np.testing.assert_allclose(z.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(z.T @ z / 4000, np.eye(3), atol=1e-6)
+
+
+def test_more_signal_clips_less() -> None:
+    radii = [clip_radius(3, signal) for signal in (1, 100, 1e4, 1e8)]
+    assert radii == sorted(radii)
+    assert radii[-1][1] > 0.9999
