@@ -68,7 +68,10 @@ def test_below_baselines_names_where_it_fails() -> None:
 
 
 def test_proven_below_published_names_the_lost_points() -> None:
-    assert proven_below_published(table(proven=[1.0, 1.0], published=[2.0, 3.0])).held
+    won = proven_below_published(table(proven=[1.0, 1e-14], published=[2.0, 3.0]))
+    assert won.held
+    assert won.evidence == "published is 2 to over 1e+06 times larger"
+    assert not proven_below_published(table(published=[2.0])).held
     lost = proven_below_published(table(proven=[1.0, 4.0], published=[2.0, 3.0]))
     assert not lost.held
     assert lost.evidence == "not at 2 (4 against 3)"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from privgmm.reproduce.experiment import Experiment
 from privgmm.reproduce.methods import PROVEN, PUBLISHED
 from privgmm.reproduce.style import LOOKS, label, new_figure, styled
@@ -16,6 +18,8 @@ Y_LABELS = {
 }
 # A sweep whose largest x is this many times its smallest is drawn on a log axis.
 _LOG_SPAN = 8
+# A smaller KL tells no reader anything; it is drawn here and the small print says so.
+KL_FLOOR = 1e-4
 
 
 def draw_lines(experiment: Experiment, table: Table) -> Any:
@@ -38,11 +42,11 @@ def curves(axes: Any, table: Table, methods: tuple[str, ...], column: str) -> No
         curve, look = table.curve(method, column), LOOKS[method]
         if not curve.x.size:
             continue
+        floor = KL_FLOOR if column.startswith("kl") else 0.0
+        mean, low, high = (np.maximum(v, floor) for v in (curve.mean, curve.low, curve.high))
         style = {"color": look.colour, "lw": look.width, "ls": look.dash}
-        axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, lw=0)
-        axes.plot(
-            curve.x, curve.mean, marker=look.marker, ms=5, label=label(method, column), **style
-        )
+        axes.fill_between(curve.x, low, high, color=look.colour, alpha=0.16, lw=0)
+        axes.plot(curve.x, mean, marker=look.marker, ms=5, label=label(method, column), **style)
 
 
 def ring_lost_points(axes: Any, table: Table, column: str) -> None:
@@ -50,7 +54,7 @@ def ring_lost_points(axes: Any, table: Table, column: str) -> None:
     pairs = [
         (x, *(table.mean(column, method=m, x=x) for m in (PROVEN, PUBLISHED))) for x in table.xs
     ]
-    lost = [(x, mine) for x, mine, rival in pairs if mine >= rival]
+    lost = [(x, max(mine, KL_FLOOR)) for x, mine, rival in pairs if mine >= rival]
     if lost:
         style = {"ls": "", "marker": "o", "ms": 11, "mfc": "none", "mec": "#000000", "mew": 1.1}
         axes.plot(*zip(*lost, strict=True), label="proven is not below published", **style)
@@ -69,8 +73,16 @@ def label_axes(axes: Any, table: Table, x_label: str, y_label: str) -> None:
 def headings(figure: Any, axes: Any, experiment: Experiment, table: Table) -> None:
     """Title above, and in small print what the figure was made from."""
     axes.set_title(experiment.title)
-    data = table.rows[0].data
-    print_below(figure, f"{data}; mean of {table.trials} trials, bands: 95 % interval of the mean")
+    print_below(figure, small_print(table, experiment.y))
+
+
+def small_print(table: Table, column: str) -> str:
+    """Where the rows came from, what was averaged, and what was cut off."""
+    text = f"{table.rows[0].data}; mean of {table.trials} trials, bands: 95 % interval of the mean"
+    means = [table.mean(column, method=m, x=x) for m in table.methods for x in table.xs]
+    if column.startswith("kl") and any(mean < KL_FLOOR for mean in means):
+        text += f"; values below {KL_FLOOR:g} are drawn there"
+    return text
 
 
 def print_below(figure: Any, text: str) -> None:

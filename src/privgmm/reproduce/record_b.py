@@ -17,7 +17,14 @@ from privgmm.model.mixture import Floats
 from privgmm.reproduce.data import generated_source
 from privgmm.reproduce.experiment import Experiment, Finding, Row, Study, Task
 from privgmm.reproduce.findings import proven_below_published, trend
-from privgmm.reproduce.lines import Y_LABELS, curves, label_axes, print_below, ring_lost_points
+from privgmm.reproduce.lines import (
+    Y_LABELS,
+    curves,
+    label_axes,
+    print_below,
+    ring_lost_points,
+    small_print,
+)
 from privgmm.reproduce.methods import DELTA, PROVEN, PUBLISHED, RESAMPLED, refitted
 from privgmm.reproduce.seeds import stream
 from privgmm.reproduce.style import new_figure, styled
@@ -99,8 +106,7 @@ def draw(experiment: Experiment, table: Table) -> Any:
                 Y_LABELS[column] if column != "kl" else "KL(released ‖ fit of clipped rows)"
             )
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-        data = table.rows[0].data
-        print_below(figure, f"{data}; ε = 1; mean of {table.trials} trials, bands: 95 % intervals")
+        print_below(figure, small_print(table, "kl"))
     return figure
 
 
