@@ -77,10 +77,15 @@ class StreamedFeatures:
         return rechunked(self.source.feature_batches(), CHUNK_ROWS)
 
 
+def as_features(X: Floats | Features) -> Features:
+    """Arrays are features in memory; anything else is features already."""
+    return ArrayFeatures(X) if isinstance(X, np.ndarray) else X
+
+
 def subsample(features: Features, n: int, rng: np.random.Generator) -> Floats:
     """n rows without replacement (all, if there are no more), in their order."""
     if n >= features.n_rows:
-        return np.concatenate(list(features.chunks()))
+        return features.at(np.arange(features.n_rows))
     return features.at(np.sort(rng.choice(features.n_rows, n, replace=False)))
 
 

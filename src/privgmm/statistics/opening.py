@@ -17,9 +17,11 @@ from privgmm.frames.names import choose
 from privgmm.frames.parquetfile import check_parquet_types, parquet_names
 from privgmm.frames.parts import Format, find_parts
 from privgmm.model.mixture import ClassName, class_names
+from privgmm.statistics.features import ArrayFeatures, Features, StreamedFeatures
 from privgmm.statistics.layout import Layout
 from privgmm.statistics.parquet_source import ParquetSource
 from privgmm.statistics.pieces import CsvPiece, Piece, parquet_pieces
+from privgmm.statistics.source import ArraySource, Source
 from privgmm.statistics.streamed import StreamedSource
 from privgmm.statistics.tally import Progress, no_progress, refuse_unusable
 
@@ -28,11 +30,25 @@ from privgmm.statistics.tally import Progress, no_progress, refuse_unusable
 class Opened:
     """A source and what is known about it; ``classes_from_data`` is a leak for the caller to report."""
 
-    source: StreamedSource
+    source: Source
     classes: tuple[ClassName, ...]
     feature_names: tuple[str, ...]
     label_name: str | None
     classes_from_data: bool
+
+    @property
+    def features(self) -> Features:
+        """For units that treat features as public."""
+        if isinstance(self.source, StreamedSource):
+            return StreamedFeatures(self.source)
+        if isinstance(self.source, ArraySource):
+            return ArrayFeatures(self.source.X)
+        raise InputError("This source does not hand out its rows.")
+
+    def check(self) -> None:
+        """Refuse unusable rows now, e.g. before a ledger is charged; rows in memory were checked."""
+        if isinstance(self.source, StreamedSource):
+            self.source.check()
 
 
 def open_source(
@@ -70,6 +86,14 @@ def open_source(
     return finish(source, kind, classes, n_components, counted=format_ == "parquet")
 
 
+def file_features(
+    path: str | os.PathLike[str], columns: Sequence[str] | None, label: str | None
+) -> tuple[str, ...]:
+    """The names of the features that ``open_source`` would use; no row is read."""
+    format_, files = find_parts(path)
+    return _described(format_, files, columns, label, str(path))[0].features
+
+
 def finish(
     source: StreamedSource,
     kind: Kind | None,
@@ -89,7 +113,7 @@ def finish(
     if sum(lengths) == 0:
         raise InputError(f"{source.where} has no rows; give a table with data.")
     if not labelled:
-        names = _components(n_components, classes)
+        names = component_names(n_components, classes)
     else:
         if kind is None:  # the texts of a CSV: only all of them together tell what they stand for
             kind = text_kind({str(text) for text in found})
@@ -145,7 +169,7 @@ def _described(
     return layout, None if label is None else label_kind(kinds[0])
 
 
-def _components(
+def component_names(
     n_components: int | None, classes: Sequence[ClassName] | None
 ) -> tuple[ClassName, ...]:
     if n_components is None or n_components < 1:
