@@ -1,7 +1,8 @@
 """Record level: adaptive noisy rounds on clipped statistics, then KL-optimal denoising.
 
 (1) column histograms say where each class lies and how wide it is; (2) counts, means and second
-moments in those coordinates; (3) the same again, whitened by (2), with most of the budget; (4) the
+moments in those coordinates; (3) the same again, whitened by (2), with most of the budget, after
+cheaper looks where a class is nearly flat; (4) the
 posterior given all answers is sampled and the release with the least expected KL is taken.
 Nothing here sees a row: rows are reached only through ``curator.answer``. Coordinates are those of
 the stated region: the unit ball around zero.
@@ -16,8 +17,17 @@ import numpy as np
 from privgmm.model.mixture import Floats
 from privgmm.privacy import Curator
 from privgmm.proven.denoise import Denoised, kl_optimal
-from privgmm.proven.record_budget import ROUNDS, chain_count, prior_exponent, prior_floor
-from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined
+from privgmm.proven.record_budget import (
+    AGAIN,
+    FINAL,
+    FIRST,
+    LOOKS,
+    Plan,
+    chain_count,
+    prior_exponent,
+    prior_floor,
+)
+from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined, unresolved
 from privgmm.proven.record_marginals import Located
 from privgmm.proven.record_posterior import Posterior, unpack
 from privgmm.proven.record_rounds import Session, histogram_round, moment_round
@@ -51,17 +61,26 @@ def released(session: Session, weights: Literal["kl", "counts"]) -> Parameters:
     """Steps (1) to (4) with the session's budget."""
     located = histogram_round(session)
     frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
-    counts, rounds = located.counts, list[Moments]()
-    variance = located.counts_sd**2
-    for index, plan in enumerate(ROUNDS):
-        final = index == len(ROUNDS) - 1
-        answer = moment_round(session, frames, counts, plan, final)
+    counts, variance = located.counts, located.counts_sd**2
+    rounds: list[Moments] = []
+
+    def look(frames: Frames, plan: Plan) -> Moments:
+        nonlocal counts, variance
+        answer = moment_round(session, frames, counts, plan, final=plan is FINAL)
         rounds.append(answer)
         joint = 1 / (1 / variance + 1 / answer.count_sd**2)
         counts = joint * (counts / variance + answer.count / answer.count_sd**2)
         counts, variance = np.maximum(counts, 2.0), joint
-        if not final:
-            frames = refined(answer, counts)
+        return answer
+
+    answer = look(frames, FIRST)
+    for _ in range(LOOKS):
+        if not unresolved(answer, counts):
+            break
+        frames = refined(answer, counts)
+        answer = look(frames, AGAIN)
+    frames = refined(answer, counts)
+    look(frames, FINAL)
     best, expected_counts = denoised(frames, tuple(rounds), located, counts)
     inverse = frames.inverse
     covariances = inverse @ best.covariances @ inverse.transpose(0, 2, 1)

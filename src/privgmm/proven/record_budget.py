@@ -30,10 +30,12 @@ HISTOGRAM_BINS = 40
 SURE = 0.99
 REFINEMENTS = 4
 
-ROUNDS = (
-    Plan(share=0.25, shape=Shape(0.5, 1.0, 1.0), widen=1.25, cap=200.0),
-    Plan(share=1.0, shape=Shape(math.sqrt(0.2), math.sqrt(0.5), 1.0), widen=1.0, cap=math.inf),
-)
+_TUNED = Shape(math.sqrt(0.2), math.sqrt(0.5), 1.0)
+FIRST = Plan(share=0.25, shape=Shape(0.5, 1.0, 1.0), widen=1.25, cap=200.0)
+# Repeated while a well-seen class has a direction too narrow to be seen, at most so often.
+AGAIN = Plan(share=0.15, shape=_TUNED, widen=1.1, cap=200.0)
+LOOKS = 5
+FINAL = Plan(share=1.0, shape=_TUNED, widen=1.0, cap=math.inf)
 
 
 def capped(mu: float, rows_per_class: float | None, sensitivity: float, cap: float) -> float:

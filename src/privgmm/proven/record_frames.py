@@ -10,6 +10,11 @@ from scipy.stats import chi2, norm
 
 from privgmm.model.mixture import Floats
 
+# A second look is worth its budget where noise is below a fifth of the frame's width and
+# some eigenvalue is below three standard errors.
+_SEEN_WELL = 0.2
+_RESOLVED = 3.0
+
 
 @dataclass(frozen=True)
 class Frames:
@@ -57,25 +62,51 @@ def refined(round_: Moments, counts: Floats) -> Frames:
     frames = round_.frames
     centres, maps = frames.centres.copy(), frames.maps.copy()
     means_var = np.empty_like(frames.means_var)
-    d = centres.shape[1]
     for k, n in enumerate(counts):
-        # Kalman step for the mean; prior covariance from the frame, noise (sd / n)^2 I.
-        prior = frames.means_var[k]
-        gain = np.linalg.solve(prior + np.eye(d) * (round_.total_sd[k] / n) ** 2, prior).T
-        mean = gain @ (round_.total[k] / n)
-        left = prior - gain @ prior
-        values, vectors = np.linalg.eigh(round_.second[k] / n - np.outer(mean, mean))
-        # Noise spreads eigenvalues over +- sd sqrt(2 d); half of that is a fair standard error.
-        upper = _mean_of_positive(values, round_.second_sd[k] / n * np.sqrt(d / 2))
+        seen = _spectrum(round_, k, n)
+        upper = _mean_of_positive(seen.values, seen.error)
         # An eigenvalue nobody saw is not wider than the frame it was looked for in.
-        upper = np.minimum(upper, np.maximum(values, 1.5))
-        wide = (vectors * upper) @ vectors.T + (left + left.T) / 2
+        upper = np.minimum(upper, np.maximum(seen.values, 1.5))
+        wide = (seen.vectors * upper) @ seen.vectors.T + seen.mean_var
         # The lower factor keeps the maps triangular, which halves the pass over the rows.
         whiten = np.linalg.inv(np.linalg.cholesky((wide + wide.T) / 2))
-        centres[k] = centres[k] + np.linalg.solve(maps[k], mean)
+        centres[k] = centres[k] + np.linalg.solve(maps[k], seen.mean)
         maps[k] = whiten @ maps[k]
-        means_var[k] = whiten @ left @ whiten.T
+        means_var[k] = whiten @ seen.mean_var @ whiten.T
     return Frames(centres, maps, (means_var + means_var.transpose(0, 2, 1)) / 2)
+
+
+def unresolved(round_: Moments, counts: Floats) -> bool:
+    """Whether a class seen well has a direction too narrow to be seen: it then pays to look again."""
+    for k, n in enumerate(counts):
+        seen = _spectrum(round_, k, n)
+        if seen.error < _SEEN_WELL and (seen.values < _RESOLVED * seen.error).any():
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """Mean with its remaining covariance, and the covariance's noisy eigenvalues with their error."""
+
+    mean: Floats
+    mean_var: Floats
+    values: Floats
+    vectors: Floats
+    error: float
+
+
+def _spectrum(round_: Moments, k: int, n: float) -> _Spectrum:
+    # Kalman step for the mean; prior covariance from the frame, noise (sd / n)^2 I.
+    prior = round_.frames.means_var[k]
+    d = prior.shape[0]
+    gain = np.linalg.solve(prior + np.eye(d) * (round_.total_sd[k] / n) ** 2, prior).T
+    mean = gain @ (round_.total[k] / n)
+    left = prior - gain @ prior
+    values, vectors = np.linalg.eigh(round_.second[k] / n - np.outer(mean, mean))
+    # Noise spreads eigenvalues over +- sd sqrt(2 d); half of that is a fair standard error.
+    error = float(round_.second_sd[k] / n * np.sqrt(d / 2))
+    return _Spectrum(mean, (left + left.T) / 2, values, vectors, error)
 
 
 def clip_radius(dim: int, signal: float) -> tuple[float, float]:
