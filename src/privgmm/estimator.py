@@ -125,10 +125,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self.release_.mixture.log_density(rows)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy on labelled rows; without ``y`` the mean log density, as mixtures do.
-
-        A score of private rows is itself private information: it is not part of the release.
-        """
+        """Accuracy, or without ``y`` the mean log density; of private rows, itself private."""
         if y is None:
             return float(np.average(self.score_samples(X), weights=sample_weight))
         return float(super().score(X, y, sample_weight))
