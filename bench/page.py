@@ -80,7 +80,8 @@ def draw(results: dict[str, Any], path: Path) -> None:
         layout="constrained",
     )  # fmt: skip
     ratios = axes[0]
-    ratios.barh([row["name"] for row in rows], [row["ratio"] for row in rows], color="#4477aa")
+    ratios.barh(range(len(rows)), [row["ratio"] for row in rows], color="#4477aa")
+    ratios.set_yticks(range(len(rows)), [f"{row['name']} | {row['peer']}" for row in rows])
     for at, row in enumerate(rows):
         if row.get("goal") is not None:
             ratios.plot([row["goal"]] * 2, [at - 0.45, at + 0.45], color="#cc3311", linewidth=2)

@@ -41,7 +41,9 @@ def _label(n: int) -> Row:
         warnings.simplefilter("ignore")
         peer = seconds(lambda: GaussianMixture(n_components=k, random_state=0).fit(X))
     name = f"label-level release N={len(X)} d={X.shape[1]} K={k} ({origin})"
-    return row(name, ours, "sklearn GaussianMixture.fit", peer, goal=1.0)
+    # Asked for on Covertype; well-separated synthetic components let the peer stop after a few steps.
+    goal = 1.0 if origin == "covtype" and len(X) == _COVTYPE_ROWS else None
+    return row(name, ours, "sklearn GaussianMixture.fit", peer, goal=goal)
 
 
 def _covtype(n: int) -> tuple[np.ndarray, np.ndarray, str]:
