@@ -31,8 +31,10 @@ def test_chunks_of_files_are_the_chunks_of_the_array(tmp_path, monkeypatch, grou
     source = open_source(tmp_path / "t.parquet", label="y", classes=[0, 1]).source
     streamed, here = StreamedFeatures(source), ArrayFeatures(X)
     assert (streamed.n_rows, streamed.dim) == (here.n_rows, here.dim) == (5000, 2)
-    for theirs, ours in zip(streamed.chunks(), here.chunks(), strict=True):
-        assert np.array_equal(theirs, ours)
+    for size in (None, 100):
+        for theirs, ours in zip(streamed.chunks(size), here.chunks(size), strict=True):
+            assert np.array_equal(theirs, ours)
+            assert len(ours) <= (size or 512)
     for n in (100, 10_000):
         rows = [subsample(f, n, np.random.default_rng(3)) for f in (streamed, here)]
         assert np.array_equal(*rows)

@@ -29,8 +29,8 @@ class Features(Protocol):
         """(len(rows), dim) rows with these ascending numbers."""
         ...
 
-    def chunks(self) -> Iterator[Floats]:
-        """All rows in order, CHUNK_ROWS at a time."""
+    def chunks(self, size: int | None = None) -> Iterator[Floats]:
+        """All rows in order, ``size`` (else CHUNK_ROWS) at a time."""
         ...
 
 
@@ -51,9 +51,10 @@ class ArrayFeatures:
     def at(self, rows: Integers) -> Floats:
         return self.X[rows]
 
-    def chunks(self) -> Iterator[Floats]:
-        for start in range(0, self.n_rows, CHUNK_ROWS):
-            yield self.X[start : start + CHUNK_ROWS]
+    def chunks(self, size: int | None = None) -> Iterator[Floats]:
+        step = size or CHUNK_ROWS
+        for start in range(0, self.n_rows, step):
+            yield self.X[start : start + step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,8 @@ class StreamedFeatures:
     def at(self, rows: Integers) -> Floats:
         return self.source.features_at(rows)
 
-    def chunks(self) -> Iterator[Floats]:
-        return rechunked(self.source.feature_batches(), CHUNK_ROWS)
+    def chunks(self, size: int | None = None) -> Iterator[Floats]:
+        return rechunked(self.source.feature_batches(), size or CHUNK_ROWS)
 
 
 def as_features(X: Floats | Features) -> Features:
