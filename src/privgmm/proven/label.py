@@ -20,7 +20,7 @@ from privgmm.privacy.label_sums import CellCountsQuery
 from privgmm.proven.label_cells import MAX_FIT_ROWS, PublicView, column_scale, public_view
 from privgmm.proven.label_moments import Moments, class_moments, covariances
 from privgmm.proven.label_pure import release_pure
-from privgmm.proven.label_tilt import Frames, cell_shares, fit_tilt, moment_error
+from privgmm.proven.label_tilt import Frames, Tilt, cell_shares, clip_radius, fit_tilt, moment_error
 from privgmm.statistics.label_sums import CellCounts, Partition
 from privgmm.statistics.source import CHUNK_ROWS
 
@@ -32,6 +32,9 @@ _PURE = 0.75
 # ... and their noise is expected to cost less than this much KL.
 _AFFORDABLE = 0.25
 _SEED = 2
+# Rounds of correcting a fit to chosen rows by a pass over all rows, and the rows of one step.
+_CORRECTIONS = 2
+_TILT_ROWS = 1 << 14
 
 
 def release_label(X: Floats, curator: Curator, n_classes: int) -> tuple[Floats, Floats, Floats]:
@@ -90,14 +93,26 @@ def _release_mixed(
         rows = X[np.sort(rng.choice(X.shape[0], MAX_FIT_ROWS, replace=False))]
         weight = X.shape[0] / rows.shape[0]
     guess, scale = shares[coarse(rows)], column_scale(rows)
-    frames = Frames.around(class_moments(rows, guess), scale)
     mu = curator.remaining_mu
-    answer = curator.answer(frames.query, mu) / frames.query.steps
+    radius = clip_radius(X.shape[0], n_classes, X.shape[1], mu)
+    frames = Frames.around(class_moments(rows, guess), scale, radius)
+    answer = (curator.answer(frames.query, mu) / frames.query.steps).reshape(n_classes, -1)
     noise = frames.query.sensitivity("label") / mu
-    tilt = fit_tilt(frames, rows, guess, answer.reshape(n_classes, -1), noise, weight)
-    parts = []
-    for start in range(0, X.shape[0], CHUNK_ROWS):
-        chunk = X[start : start + CHUNK_ROWS]
-        parts.append(class_moments(chunk, tilt.labels(chunk, shares[coarse(chunk)])))
-    final = Moments.total(parts)
+    target = answer
+    for _ in range(1 if weight == 1.0 else _CORRECTIONS):
+        tilt = fit_tilt(frames, rows, guess, target, noise, weight)
+        final, totals = _tilted(X, tilt, shares, coarse)
+        # What the chosen rows, scaled up, miss of all rows is taken off the next target.
+        target = answer - totals + weight * tilt.totals(rows, tilt.labels(rows, guess))
     return final.counts / final.counts.sum(), final.means, covariances(final, scale)
+
+
+def _tilted(X: Floats, tilt: Tilt, shares: Floats, coarse: Partition) -> tuple[Moments, Floats]:
+    """Class moments of all rows under the tilted labels, and the totals the query would count."""
+    parts, totals = [], np.zeros_like(tilt.slopes)
+    for start in range(0, X.shape[0], _TILT_ROWS):
+        rows = X[start : start + _TILT_ROWS]
+        labels = tilt.labels(rows, shares[coarse(rows)])
+        totals += tilt.totals(rows, labels)
+        parts.append(class_moments(rows, labels))
+    return Moments.total(parts), totals

@@ -4,7 +4,7 @@ Model j says that all rows of component m carry one class k(m): q_n = r_n B with
 B_m = e_k(m). Cell counts then have mean G B, G = A^T R (cells x components, public), and
     T ~ N(G B, sigma^2) ,   ln p(T | B) = -||T - G B||^2 / (2 sigma^2) + const.
 With a uniform prior on the K^M assignments the conditional of one row is a softmax, so Gibbs
-sampling is exact; chains run side by side.
+sampling is exact; chains run side by side. Draws that leave classes out are then reweighted.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _ANNEAL = 50
 _KEEP = 20
 # Chains this many nats below the best one are stuck in a worse mode and are replaced.
 _STUCK = 12.0
+# The class list is public and its classes are expected to occur: prior nats lost per absent class.
+_ABSENT = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,12 @@ def pure_posterior(G: Floats, T: Floats, sigma: float, rng: np.random.Generator)
     for t in range(_KEEP):
         _sweep(G, z, E, sigma**2, rng)
         draws[t] = z
-    return PurePosterior(draws.reshape(-1, n_components), _log_evidence(G, T, sigma, z, E))
+    flat = draws.reshape(-1, n_components)
+    missing = n_classes - np.array([np.unique(one).size for one in flat])
+    least = int(missing.min())
+    weight = np.exp(-_ABSENT * (missing - least))
+    kept = flat[rng.choice(len(flat), len(flat), p=weight / weight.sum())]
+    return PurePosterior(kept, _log_evidence(G, T, sigma, z, E) - _ABSENT * least)
 
 
 def _sweep(G: Floats, z: Assignments, E: Floats, variance: float, rng: np.random.Generator) -> None:

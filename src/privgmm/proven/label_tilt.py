@@ -24,8 +24,10 @@ from privgmm.privacy.class_moments import ClassMomentsQuery, Shape
 from privgmm.proven.label_moments import Moments, covariances
 from privgmm.statistics.class_moments import GRID, ClassMoments, grid_scale
 
-# Clip radius in standard deviations of a class; rows further out keep their direction only.
-RADIUS = 2.0
+# Clip radii in standard deviations of a class; rows further out keep their direction only. The
+# smallest is the quietest; a wider one is taken when its noise would still be negligible.
+RADII = (2.0, 3.0, 4.0, 6.0, 8.0)
+_NEGLIGIBLE_KL = 0.002
 # Dirichlet prior of the class shares of a cell: a few classes each.
 _ALPHA = 0.3
 _QUANTILES = 64
@@ -33,24 +35,32 @@ _SWEEPS, _BURN = 400, 100
 _TAUS = np.geomspace(1e-3, 30, 40)
 
 
-def query_shape(dim: int) -> Shape:
+def query_shape(dim: int, radius: float) -> Shape:
     """Split of one row's unit norm over count, mean and second moment.
 
     Expected KL to first order is proportional to 1/a^2 + d/b^2 + d(d+1)/(4 c^2) in class-whitened
     units (b, c at radius R); least at a^2 : b^2 : c^2 = 1 : sqrt(d) R : sqrt(d(d+1)/4) R^2.
     """
-    a2, b2, c2 = _costs(dim)
+    a2, b2, c2 = _costs(dim, radius)
     total = a2 + b2 + c2
     return Shape(math.sqrt(a2 / total), math.sqrt(b2 / total), math.sqrt(c2 / total))
 
 
-def _costs(dim: int) -> tuple[float, float, float]:
-    return 1.0, math.sqrt(dim) * RADIUS, math.sqrt(dim * (dim + 1) / 4) * RADIUS**2
+def _costs(dim: int, radius: float) -> tuple[float, float, float]:
+    return 1.0, math.sqrt(dim) * radius, math.sqrt(dim * (dim + 1) / 4) * radius**2
 
 
-def moment_error(n_rows: int, n_classes: int, dim: int, mu: float) -> float:
+def clip_radius(n_rows: int, n_classes: int, dim: int, mu: float) -> float:
+    """The widest clip whose noise costs next to nothing, or the narrowest one."""
+    cheap = [r for r in RADII if moment_error(n_rows, n_classes, dim, mu, r) < _NEGLIGIBLE_KL]
+    return max(cheap, default=RADII[0])
+
+
+def moment_error(
+    n_rows: int, n_classes: int, dim: int, mu: float, radius: float = RADII[0]
+) -> float:
     """First-order expected KL that the noise of a moment round costs, classes of equal size."""
-    return (sum(_costs(dim)) * n_classes / (n_rows * mu)) ** 2
+    return (sum(_costs(dim, radius)) * n_classes / (n_rows * mu)) ** 2
 
 
 def cell_shares(table: Floats, sizes: Floats, sigma: float, rng: np.random.Generator) -> Floats:
@@ -83,16 +93,17 @@ def cell_shares(table: Floats, sizes: Floats, sigma: float, rng: np.random.Gener
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Per class a centre and a lower-triangular map into the unit ball of radius RADIUS deviations."""
+    """Per class a centre and a lower-triangular map of its clip ellipsoid onto the unit ball."""
 
     query: ClassMomentsQuery
 
     @staticmethod
-    def around(guess: Moments, scale: Floats) -> Frames:
+    def around(guess: Moments, scale: Floats, radius: float = RADII[0]) -> Frames:
         sigma = covariances(guess, scale) + np.diag(1e-3 * scale**2)
-        maps = np.stack([np.linalg.inv(np.linalg.cholesky(s)) for s in sigma]) / RADIUS
+        maps = np.stack([np.linalg.inv(np.linalg.cholesky(s)) for s in sigma]) / radius
         kernel = ClassMoments(guess.means, np.tril(maps))
-        return Frames(ClassMomentsQuery(kernel, query_shape(scale.size), "class moments in cells"))
+        shape = query_shape(scale.size, radius)
+        return Frames(ClassMomentsQuery(kernel, shape, "class moments, label level"))
 
     def features(self, X: Floats, k: int) -> Floats:
         """(n, m) array phi_k: what a row of class k adds to the query, in noise steps."""
@@ -116,6 +127,10 @@ class Tilt:
         bend = [self.frames.features(X, k) @ s for k, s in enumerate(self.slopes)]
         score = np.log(np.maximum(guess, 1e-300)) + np.stack(bend, axis=1)
         return np.asarray(np.exp(score - logsumexp(score, axis=1, keepdims=True)))
+
+    def totals(self, X: Floats, labels: Floats) -> Floats:
+        """(K, m) what the query would count, without noise, if these were the labels."""
+        return np.stack([q @ self.frames.features(X, k) for k, q in enumerate(labels.T)])
 
 
 def fit_tilt(
