@@ -32,12 +32,14 @@ _GOALS = {
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="the large sizes, half an hour or so")
-    parser.add_argument("--only", default=",".join((*SPEED, *OTHERS)), help="modules, a,b,c")
+    every = ",".join((*SPEED, *OTHERS))
+    parser.add_argument("--full", nargs="?", const=every, default="", metavar="MODULES",
+                        help="the large sizes, of all modules or of some: a,b,c")  # fmt: skip
+    parser.add_argument("--only", default=every, metavar="MODULES", help="measure these: a,b,c")
     parser.add_argument("--out", type=Path, default=_HERE / "results.json")
     parser.add_argument("--page", type=Path, default=_HERE.parent / "docs" / "performance.md")
     options = parser.parse_args(arguments)
-    results = measured(options.only.split(","), options.full)
+    results = measured(options.only.split(","), options.full.split(","))
     options.out.write_text(json.dumps(_without_nan(results), indent=1) + "\n", encoding="utf-8")
     from bench.page import write_page
 
@@ -46,14 +48,14 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if results["failed"] else 0
 
 
-def measured(names: list[str], full: bool) -> dict[str, Any]:
+def measured(names: list[str], large: list[str]) -> dict[str, Any]:
     """Run the named modules one after the other; one that fails is named and the rest go on."""
     results: dict[str, Any] = {
-        "machine": _machine(), "full": full, "speed": [], "growth": [], "utility": [],
+        "machine": _machine(), "full": large, "speed": [], "growth": [], "utility": [],
         "failed": [], "modules": {},
     }  # fmt: skip
     for name in names:
-        start = time.perf_counter()
+        start, full = time.perf_counter(), name in large
         try:
             if name == "growth":
                 results["growth"] = import_module("bench.growth").curves(full)
@@ -105,6 +107,7 @@ def _machine() -> dict[str, Any]:
         "system": platform.system(),
         "processor": _processor(),
         "cores": os.cpu_count(),
+        "blas_threads": os.environ.get("OMP_NUM_THREADS", "all"),
         "load": [round(x, 2) for x in os.getloadavg()],
         "packages": {name: version(name) for name in _PACKAGES},
     }

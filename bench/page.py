@@ -33,10 +33,9 @@ def write_page(results: dict[str, Any], path: Path) -> None:
 def _machine(results: dict[str, Any]) -> str:
     m = results["machine"]
     packages = ", ".join(f"{name} {number}" for name, number in m["packages"].items())
-    size = "large" if results["full"] else "default"
     return (
-        f"{m['when']}, {m['processor']}, {m['cores']} cores, load at the start {m['load'][0]}, "
-        f"{m['system']}, Python {m['python']}, {packages}; {size} sizes.\n"
+        f"{m['when']}, {m['processor']}, {m['cores']} cores, BLAS threads: {m['blas_threads']}, load "
+        f"at the start {m['load'][0]}, {m['system']}, Python {m['python']}, {packages}.\n"
     )
 
 

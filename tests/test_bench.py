@@ -25,9 +25,10 @@ def bench(monkeypatch):
 RESULTS = {
     "machine": {
         "when": "now", "python": "3", "system": "Linux", "processor": "abacus", "cores": 2,
+        "blas_threads": "1",
         "load": [0.0, 0.0, 0.0], "packages": {"numpy": "2"},
     },
-    "full": False,
+    "full": [],
     "speed": [
         {"name": "fast", "seconds": 1.0, "peer": "slow", "peer_seconds": 3.0, "ratio": 3.0, "goal": 2.0, "note": ""},
         {"name": "late", "seconds": 4.0, "peer": "slow", "peer_seconds": 3.0, "ratio": 0.75, "goal": 1.0, "note": ""},
