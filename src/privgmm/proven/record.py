@@ -29,7 +29,7 @@ from privgmm.proven.record_budget import (
 )
 from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined, unresolved
 from privgmm.proven.record_marginals import Located
-from privgmm.proven.record_posterior import Posterior, unpack
+from privgmm.proven.record_posterior import Posterior, fewest, row_count, unpack
 from privgmm.proven.record_rounds import Session, histogram_round, moment_round
 from privgmm.proven.record_sampler import sample
 
@@ -98,14 +98,15 @@ def denoised(
     last = rounds[-1]
     size = 1 + d + d * (d + 1) // 2
     start, scale = np.zeros((n_classes, size)), np.empty((n_classes, size))
-    start[:, 0] = np.log(counts)
+    start[:, 0] = np.log(np.maximum(counts - fewest(d), 1.0))
     # Posterior scales if noise were all: the sampler adapts one factor per class.
-    scale[:, 0] = np.clip(last.count_sd / counts, 1e-4, 0.7)
-    scale[:, 1 : 1 + d] = np.clip(last.total_sd / counts, 1e-7, 1.0)[:, None]
-    scale[:, 1 + d :] = np.clip(0.7 * last.second_sd / counts, 1e-7, 0.4)[:, None]
+    scale[:, 0] = np.clip(last.count_sd / np.exp(start[:, 0]), 1e-4, 0.7)
+    seen = np.maximum(counts, fewest(d))
+    scale[:, 1 : 1 + d] = np.clip(last.total_sd / seen, 1e-7, 1.0)[:, None]
+    scale[:, 1 + d :] = np.clip(0.7 * last.second_sd / seen, 1e-7, 0.4)[:, None]
     draws = sample(posterior, start, scale, chain_count(d), _WARM, _KEEP)
     # (keep, K, chains, D) -> (draws, K, D)
     draws = draws.transpose(0, 2, 1, 3).reshape(-1, n_classes, size)
-    log_n, m, L, _ = unpack(draws, d)
-    n = np.exp(log_n)
+    log_excess, m, L, _ = unpack(draws, d)
+    n = row_count(log_excess, d)
     return kl_optimal(n, m, L), n.mean(axis=0)

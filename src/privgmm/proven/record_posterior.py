@@ -1,7 +1,7 @@
 """What the noisy answers say about a class: the log-posterior of (n, mean, covariance).
 
 All K classes and C Monte Carlo chains at once; leading axes (K, C). In the coordinates of the last
-round's frames a class is theta = (ln n, m, L): count, mean, and Sigma = L L^T, with ln of L's diagonal.
+round's frames a class is theta = (ln(n - n0), m, L): count, mean, and Sigma = L L^T, with ln of L's diagonal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _LOG_COUNT = (-3.0, 25.0)
 _LOG_DIAGONAL = 9.0
 # A histogram assumes normal columns: its widths are never believed closer than this.
 _WIDTH_SD = 0.25
+# No column is much wider than the stated region (the unit ball): exp(-variance / (2 * this^2)).
+_WIDEST = 0.5
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Posterior:
         """Log-density (K, C) and gradient (K, C, D)."""
         d = self.frames.centres.shape[1]
         log_n, m, L, log_diag = unpack(theta, d)
-        n = np.exp(np.clip(log_n, *_LOG_COUNT))
+        n = row_count(log_n, d)
         value, g_n, g_m, g_L = _rounds(self.rounds, self._links, n, m, L)
         parts = (
             _histograms(self.located, self.frames, m, L, 2 * self.exponent + d + 1),
@@ -67,11 +69,26 @@ class Posterior:
         diag = np.arange(d)
         g_L[..., diag, diag] = g_L[..., diag, diag] * np.exp(log_diag) + power
         rows, cols = np.tril_indices(d)
-        return value, np.concatenate([(g_n * n + 1)[..., None], g_m, g_L[..., rows, cols]], axis=-1)
+        return value, np.concatenate(
+            [(g_n * (n - fewest(d)) + 1)[..., None], g_m, g_L[..., rows, cols]], axis=-1
+        )
+
+
+def fewest(dim: int) -> float:
+    """A class has at least about d + 1 rows, or its fit (eq2) would not exist.
+
+    Without this n could go to zero and Sigma to infinity at the same second moment.
+    """
+    return dim + 1.5
+
+
+def row_count(log_excess: Floats, dim: int) -> Floats:
+    """n from theta's first coordinate, ln(n - fewest)."""
+    return np.asarray(fewest(dim) + np.exp(np.clip(log_excess, *_LOG_COUNT)))
 
 
 def unpack(theta: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """ln n, m, L and ln diag L from (..., 1 + d + d(d+1)/2)."""
+    """ln(n - fewest), m, L and ln diag L from (..., 1 + d + d(d+1)/2)."""
     L = np.zeros((*theta.shape[:-1], d, d))
     rows, cols = np.tril_indices(d)
     L[..., rows, cols] = np.nan_to_num(theta[..., 1 + d :], nan=1e3, posinf=1e3, neginf=-1e3)
@@ -125,7 +142,8 @@ def _rounds(
 def _histograms(
     located: Located, frames: Frames, m: Floats, L: Floats, power: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Normal factors on the column means and log widths, times prod_j sd_j^-power (the LKJ prior)."""
+    """Normal factors on the column means and log widths, times prod_j sd_j^-power (the LKJ prior)
+    and the bound on widths."""
     inverse = frames.inverse[:, None]
     e = (inverse @ m[..., None])[..., 0] + (frames.centres - located.means)[:, None]
     w = 1 / located.means_sd[:, None] ** 2
@@ -134,9 +152,10 @@ def _histograms(
     log_sd = 0.5 * np.log(variance)
     f = log_sd - located.log_sd[:, None]
     v = 1 / np.maximum(located.log_sd_sd, _WIDTH_SD)[:, None] ** 2
-    value = -(0.5 * w * e**2 + 0.5 * v * f**2 + power * log_sd).sum(axis=-1)
+    wide = 1 / _WIDEST**2
+    value = -(0.5 * w * e**2 + 0.5 * v * f**2 + power * log_sd + 0.5 * wide * variance).sum(axis=-1)
     g_m = -(_t(inverse) @ (w * e)[..., None])[..., 0]
-    g_L = -_t(inverse) @ (B * ((v * f + power) / variance)[..., None])
+    g_L = -_t(inverse) @ (B * ((v * f + power) / variance + wide)[..., None])
     return value, g_m, g_L
 
 

@@ -36,7 +36,7 @@ def linear_map(z: Columns, lower: Floats) -> Columns:
 
 def squared_norm(z: Columns) -> NDArray[np.float64]:
     """(n,) array of ||z||_2^2."""
-    total = z[0] * z[0]
+    total: NDArray[np.float64] = z[0] * z[0]
     scratch = np.empty_like(total)
     for column in z[1:]:
         np.multiply(column, column, out=scratch)
