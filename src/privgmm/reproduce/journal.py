@@ -13,7 +13,7 @@ from privgmm.errors import InputError
 from privgmm.reproduce.experiment import Row, Study, Task
 
 # What a number depends on; a changed file starts a new journal instead of mixing two programs.
-_PROGRAM = ("curate.py", "datasets.py", "region.py", "model", "privacy", "proven", "published",
+_PROGRAM = ("curate", "datasets.py", "region.py", "model", "privacy", "proven", "published",
             "solver", "statistics")  # fmt: skip
 _TRIALS = ("data", "marginals", "methods", "network", "seeds", "sweep")
 
