@@ -62,7 +62,7 @@ HOSTILE_CLASSES = (
     "שלום مرحبا \u202e turned",
     "=cmd()|calc",
     "L" * 5000,
-    "\x1b[31mred\x00",
+    "\x1b[31mr\x00ed",
     " ",
     "{{ 7*7 }}{% raw %}",
     "[bold red]markup[/] :smile:",

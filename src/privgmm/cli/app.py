@@ -74,12 +74,19 @@ def release(
     ] = None,
     classes: Annotated[str | None, typer.Option(help="The public class list: a,b,c.")] = None,
     columns: Annotated[str | None, typer.Option(help="Feature columns: c1,c2.")] = None,
+    preprocess: Annotated[
+        str | None,
+        typer.Option(help="log,standardise,pca:5; or a JSON file with public parameters."),
+    ] = None,
     mechanism: Annotated[MechanismName, typer.Option()] = MechanismName.PROVEN,
     adjacency: Annotated[AdjacencyName, typer.Option()] = AdjacencyName.REPLACE,
     ledger: Annotated[
         Path | None, typer.Option(help="Ledger to charge before noise is drawn.")
     ] = None,
     engine: Annotated[Engine, typer.Option()] = Engine.LOCAL,
+    scheduler: Annotated[
+        str | None, typer.Option(help="With --engine dask: a scheduler's address.")
+    ] = None,
     seed: Seed = None,
     output: Annotated[Path, typer.Option("-o", "--output")] = Path("release.json"),
 ) -> None:
@@ -99,10 +106,12 @@ def release(
             center,
             classes,
             columns,
+            preprocess,
             mechanism.value,
             adjacency.value,
             ledger,
             engine.value,
+            scheduler,
             seed,
             output,
         )
@@ -211,4 +220,3 @@ def audit(
     from privgmm.cli import audit as body
 
     body.run(mechanism.value, unit.value, epsilon, delta, trials, as_json, output, seed)
-

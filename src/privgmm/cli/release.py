@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privgmm.cli.progress import working
+from privgmm.cli.progress import Progress, passing
 from privgmm.errors import InputError
 from privgmm.model.mixture import ClassName
 from privgmm.releases.guarantee import Unit
@@ -30,42 +31,38 @@ class Options:
     center: Path | None
     classes: str | None
     columns: str | None
+    preprocess: str | None
     mechanism: Literal["proven", "published"]
     adjacency: Literal["replace", "add-remove"]
     ledger: Path | None
     engine: str
+    scheduler: str | None
     seed: int | None
     output: Path
 
 
 def run(options: Options) -> None:
     from privgmm.curate import release
-    from privgmm.frames import read_table
     from privgmm.privacy.accounting import check_epsilon_delta
 
     check_epsilon_delta(options.epsilon, options.delta)
     _check_output(options.output)
     if options.label is None and options.components is None:
         raise InputError("Name the label column with --label, or give --components without one.")
-    with working("Reading the table"):
-        table = read_table(options.data, columns=_listed(options.columns), label=options.label)
-    labels = table.labels
-    with working("Releasing"):
+    if options.scheduler is not None and options.engine != "dask":
+        raise InputError("A scheduler goes with --engine dask.")
+    with _client(options) as client, passing("Releasing") as progress:
         result = release(
-            table.X,
-            labels,
+            **_rows(options, progress, client),
             epsilon=options.epsilon,
             delta=options.delta,
             unit=options.unit,
-            bounds=_bounds(options.bounds, table.feature_names),
             radius=options.radius,
             center=None if options.center is None else _center(options.center),
-            classes=_classes(options.classes, labels),
             mechanism=options.mechanism,
             adjacency=options.adjacency,
             seed=options.seed,
             n_components=options.components,
-            feature_names=table.feature_names,
             label_name=options.label or "component",
             ledger=options.ledger,
         )
@@ -73,6 +70,55 @@ def run(options: Options) -> None:
     if options.mechanism == "published":
         print("Note: the published method's guarantee is not proven; do not rely on it.")
     print(f"Wrote {options.output}: {result.guarantee.promise}")
+
+
+def _rows(options: Options, progress: Progress, client: Any) -> dict[str, Any]:
+    """The arguments that say which rows: a path where passes will do, arrays otherwise."""
+    columns, steps = _listed(options.columns), _steps(options.preprocess)
+    if client is not None or (options.mechanism == "proven" and not steps):
+        from privgmm.statistics.opening import file_features
+
+        names = file_features(options.data, columns, options.label)
+        return {
+            "X": options.data,
+            "label": options.label,
+            "columns": columns,
+            "classes": _listed(options.classes),
+            "bounds": _bounds(options.bounds, names),
+            "preprocessing": steps,
+            "client": client,
+            "progress": progress,
+        }
+    from privgmm.frames import read_table
+
+    table = read_table(options.data, columns=columns, label=options.label)
+    return {
+        "X": table.X,
+        "y": table.labels,
+        "classes": _classes(options.classes, table.labels),
+        "bounds": _bounds(options.bounds, table.feature_names),
+        "preprocessing": steps,
+        "feature_names": table.feature_names,
+    }
+
+
+def _client(options: Options) -> AbstractContextManager[Any]:
+    if options.engine == "local":
+        return nullcontext()
+    from privgmm.statistics.dask_opening import connected
+
+    return connected(options.scheduler)
+
+
+def _steps(text: str | None) -> list[Any]:
+    """log,standardise,pca:5 -- or a JSON file of steps with public parameters."""
+    if text is None:
+        return []
+    if text.endswith(".json"):
+        from privgmm.transform import public_steps
+
+        return list(public_steps(Path(text)))
+    return [part.strip() for part in text.split(",")]
 
 
 def _check_output(path: Path) -> None:

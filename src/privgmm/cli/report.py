@@ -16,6 +16,7 @@ def run(path: Path, output: Path, reference: Path | None, label: str | None) -> 
     rows = None
     if reference is not None:
         from privgmm.frames import read_table
+        from privgmm.transform import apply_all
 
         table = read_table(
             reference,
@@ -24,7 +25,7 @@ def run(path: Path, output: Path, reference: Path | None, label: str | None) -> 
         )
         if table.labels is None:
             raise InputError("The reference needs labels; name the column with --label.")
-        rows = (table.X, table.labels)
+        rows = (apply_all(release.preprocessing, table.X), table.labels)
     with working("Drawing the report"):
         write_report(release, output, reference=rows)
     print(f"Wrote {output}.")

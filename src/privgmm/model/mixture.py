@@ -68,7 +68,7 @@ class Mixture:
 
     @property
     def dim(self) -> int:
-        return self.means.shape[1]
+        return int(self.means.shape[1])
 
     @cached_property
     def cholesky(self) -> Floats:
@@ -107,11 +107,13 @@ class Mixture:
     def predict_proba(self, X: ArrayLike) -> Floats:
         """(n, K) posterior class probabilities p(y=k | x_i)."""
         joint = self.log_joint(X)
-        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        posterior: Floats = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return posterior
 
     def predict(self, X: ArrayLike) -> NDArray[np.generic]:
         """(n,) most probable class names."""
-        return self.class_array[np.argmax(self.log_joint(X), axis=1)]
+        likeliest: NDArray[np.generic] = self.class_array[np.argmax(self.log_joint(X), axis=1)]
+        return likeliest
 
     def sample(
         self, n: int, seed: int | np.random.Generator | None = None, per_class: bool = False
@@ -152,9 +154,9 @@ def class_names(names: Sequence[ClassName] | NDArray[np.generic]) -> tuple[Class
     plain = tuple(c.item() if isinstance(c, np.generic) else c for c in listed)
     if not all(isinstance(c, (str, int, float, bool)) for c in plain):
         raise InputError("Class names must be strings, numbers or booleans.")
-    # NumPy's string arrays drop trailing NULs, so "a" and "a\\0" would become one class.
-    if any(isinstance(c, str) and "\0" in c for c in plain):
-        raise InputError("Class names must not hold NUL characters; rename the class.")
+    # NumPy's string arrays drop trailing NULs, so "a" and "a" + NUL would become one class.
+    if any(isinstance(c, str) and c.endswith("\0") for c in plain):
+        raise InputError("Class names must not end in a NUL character; rename the class.")
     # 1, 1.0 and True are one key in Python and one label in NumPy: refuse such pairs too.
     if len(set(plain)) != len(plain):
         raise InputError("Class names must be distinct; the class list names one of them twice.")

@@ -70,6 +70,15 @@ class Curator:
         self._distance = 0.0
         self._records: list[MechanismRecord] = []
 
+    def look_at(self, source: Source) -> None:
+        """Ask the same records in other coordinates from now on; budget and records go on.
+
+        Every row of ``source`` must be a function of one row of the source before, chosen from
+        public facts and earlier answers. Neighbours stay neighbours then, and composition is
+        adaptive (integer-noise.md, step 2).
+        """
+        self._source = source
+
     @property
     def mechanisms(self) -> tuple[MechanismRecord, ...]:
         return tuple(self._records)

@@ -13,6 +13,7 @@ from privgmm.errors import InputError
 from privgmm.model.mixture import Mixture
 from privgmm.releases.guarantee import Guarantee, Mechanism, Status, Unit
 from privgmm.releases.release import Release
+from privgmm.transform import from_dict, to_dict
 
 FORMAT = "privgmm-release"
 VERSION = 1
@@ -62,6 +63,7 @@ class ReleaseDocument(_Part):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     features: list[str] = Field(min_length=1)
     label: str
+    preprocessing: list[dict[str, Any]]
     mixture: MixturePart
     guarantee: GuaranteePart
     software: dict[str, str]
@@ -78,6 +80,7 @@ def dump(release: Release) -> str:
         "version": VERSION,
         "features": list(release.feature_names),
         "label": release.label_name,
+        "preprocessing": [to_dict(step) for step in release.preprocessing],
         "mixture": {
             "classes": list(mixture.classes),
             "weights": mixture.weights.tolist(),
@@ -131,7 +134,14 @@ def _release(document: ReleaseDocument) -> Release:
         notes=tuple(part.notes),
     )
     mixture = Mixture(model.weights, model.means, model.covariances, model.classes)
-    return Release(mixture, guarantee, tuple(document.features), document.label, document.software)
+    return Release(
+        mixture,
+        guarantee,
+        tuple(document.features),
+        document.label,
+        tuple(from_dict(step) for step in document.preprocessing),
+        document.software,
+    )
 
 
 def _digest(body: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from privgmm.errors import InputError
 from privgmm.model.mixture import Floats, Mixture
 from privgmm.releases.guarantee import Guarantee
+from privgmm.transform import Step, apply_all, invert_all, names_after
 
 _SOFTWARE = ("privgmm", "numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
 
@@ -23,17 +24,23 @@ def software_versions() -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What is published. Everything done with it is post-processing and costs no budget."""
+    """What is published. Everything done with it is post-processing and costs no budget.
+
+    ``feature_names`` are the user's columns. ``mixture`` lives in the columns after
+    ``preprocessing``; sampling and prediction go through it, so users never see the difference.
+    """
 
     mixture: Mixture
     guarantee: Guarantee
     feature_names: tuple[str, ...] = ()
     label_name: str = "label"
+    preprocessing: tuple[Step, ...] = ()
     software: dict[str, str] = field(default_factory=software_versions)
 
     def __post_init__(self) -> None:
-        names = self.feature_names or tuple(f"x{j}" for j in range(self.mixture.dim))
-        if len(names) != self.mixture.dim:
+        first = self.preprocessing[0].dim if self.preprocessing else self.mixture.dim
+        names = self.feature_names or tuple(f"x{j}" for j in range(first or self.mixture.dim))
+        if len(names_after(self.preprocessing, names)) != self.mixture.dim:
             raise InputError(
                 f"{self.mixture.dim} features need {self.mixture.dim} names, got {len(names)}."
             )
@@ -44,15 +51,21 @@ class Release:
             )
         object.__setattr__(self, "feature_names", tuple(names))
 
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """Names of the mixture's own columns, after preprocessing."""
+        return names_after(self.preprocessing, self.feature_names)
+
     def sample(
         self, n: int, seed: int | None = None, per_class: bool = False
     ) -> tuple[Floats, NDArray[np.generic]]:
-        """n synthetic rows (n per class if ``per_class``): (X, y)."""
-        return self.mixture.sample(n, seed=seed, per_class=per_class)
+        """n synthetic rows (n per class if ``per_class``) in the user's columns: (X, y)."""
+        Z, y = self.mixture.sample(n, seed=seed, per_class=per_class)
+        return invert_all(self.preprocessing, Z), y
 
     def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The most probable class of each row."""
-        return self.mixture.predict(X)
+        """The most probable class of each row, given in the user's columns."""
+        return self.mixture.predict(apply_all(self.preprocessing, X))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as a JSON document; the file appears whole or not at all."""

@@ -14,6 +14,7 @@ import numpy as np
 from privgmm.model.mixture import Mixture
 from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows
 from privgmm.releases.release import Release
+from privgmm.transform import invert_all
 
 # One batch is one row group; its size in bytes bounds the memory whatever the number of columns.
 _BATCH_ROWS = 1 << 18
@@ -38,10 +39,13 @@ def write_rows(
 
     names = [*release.feature_names, release.label_name]
     classes = pa.array(_plain(release.mixture))
-    types = [pa.float64()] * release.mixture.dim + [classes.type]
+    types = [pa.float64()] * len(release.feature_names) + [classes.type]
     with _writer(path, kind, pa.schema(zip(names, types, strict=True))) as writer:
-        for columns, codes in _batches(release.mixture, n, per_class, seed):
-            arrays = [pa.array(column) for column in columns]
+        for drawn, codes in _batches(release.mixture, n, per_class, seed):
+            columns = (
+                invert_all(release.preprocessing, drawn.T).T if release.preprocessing else drawn
+            )
+            arrays = [pa.array(np.ascontiguousarray(column)) for column in columns]
             writer.write(pa.record_batch([*arrays, classes.take(pa.array(codes))], names=names))
             if progress is not None:
                 progress(codes.size)

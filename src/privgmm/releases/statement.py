@@ -151,7 +151,7 @@ def _means(release: Release) -> Table:
     table = _table(
         title,
         printable(release.label_name, 40),
-        *(printable(release.feature_names[j], 24) for j in shown),
+        *(printable(release.model_names[j], 24) for j in shown),
     )
     for k in range(min(mixture.n_classes, _MAX_CLASSES)):
         cells = [f"{mixture.means[k, j]:.4g} ± {spread[k, j]:.3g}" for j in shown]

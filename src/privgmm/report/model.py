@@ -56,14 +56,14 @@ def feature_blocks(release: Release, view: View, private: Reference | None) -> l
         for k in view.classes:
             mean, deviation = float(mixture.means[k, j]), float(deviations[k, j])
             label = (
-                f"Density of {_short(release.feature_names[j])} in class "
+                f"Density of {_short(release.model_names[j])} in class "
                 f"{_short(mixture.classes[k])}: mean {number(mean)}, "
                 f"standard deviation {number(deviation)}"
             )
             curve = None if private is None else _private_curve(private, k, j, extent)
             svg = panels.marginal(k, mean, deviation, extent, label, f"m{k}-{j}", curve)
             pictures.append((k, Markup(svg)))
-        blocks.append({"name": release.feature_names[j], "panels": pictures})
+        blocks.append({"name": release.model_names[j], "panels": pictures})
     return blocks
 
 
@@ -71,7 +71,7 @@ def pair_panels(release: Release, view: View, keys: list[str]) -> list[dict[str,
     """The lower triangle of a scatter matrix: (row, column) on the grid, names and svg."""
     from markupsafe import Markup
 
-    mixture, names = release.mixture, release.feature_names
+    mixture, names = release.mixture, release.model_names
     extents = {j: _extent(mixture, j, view, None) for j in view.pair_features}
     found = []
     for row, y in enumerate(view.pair_features):
@@ -107,7 +107,7 @@ def parameter_rows(mixture: Mixture) -> list[list[str]]:
 def preview(release: Release) -> dict[str, Any]:
     """The first synthetic rows of a fixed seed: names of the columns shown, rows, classes."""
     X, y = release.sample(PREVIEW_ROWS, seed=PREVIEW_SEED)
-    shown = min(release.mixture.dim, PREVIEW_COLUMNS)
+    shown = min(X.shape[1], PREVIEW_COLUMNS)
     # The array of names, not the list: NumPy drops trailing NULs from strings.
     position = {name: k for k, name in enumerate(release.mixture.class_array.tolist())}
     columns = [column(values) for values in X[:, :shown].T.tolist()]

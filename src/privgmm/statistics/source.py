@@ -63,11 +63,11 @@ class ArraySource:
 
     @property
     def n_rows(self) -> int:
-        return self.X.shape[0]
+        return int(self.X.shape[0])
 
     @property
     def dim(self) -> int:
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     def chunks(self) -> Iterator[tuple[Floats, Codes]]:
         for start in range(0, max(self.n_rows, 1), self.chunk_rows):

@@ -1,0 +1,114 @@
+"""What a release is asked for, checked before anything is spent."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from privgmm.errors import InputError, PrivacyLeakWarning
+from privgmm.model.mixture import ClassName
+from privgmm.privacy import Adjacency
+from privgmm.privacy.accounting import check_epsilon_delta
+from privgmm.region import stated_region
+from privgmm.releases.guarantee import Unit
+from privgmm.statistics import ArraySource, Source
+from privgmm.statistics.opening import Opened
+from privgmm.transform import Step, check_origins
+from privgmm.transform.fit import check_wanted
+
+RecordAdjacency = Literal["replace", "add-remove"]
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Rows and wishes. ``stated`` holds bounds, or radius and center, as the user gave them."""
+
+    rows: Opened
+    labelled: bool
+    epsilon: float
+    delta: float
+    unit: Unit
+    record_adjacency: RecordAdjacency
+    stated: dict[str, Any]
+    preprocessing: tuple[str | Step, ...]
+    preprocessing_share: float
+    seed: int | None
+
+    @property
+    def source(self) -> Source:
+        return self.rows.source
+
+    @property
+    def classes(self) -> tuple[ClassName, ...]:
+        return self.rows.classes
+
+    @property
+    def adjacency(self) -> Adjacency:
+        return "label" if self.unit == "label" else self.record_adjacency
+
+    @property
+    def public_n_rows(self) -> int | None:
+        """The number of rows; under add-remove it is itself protected."""
+        return None if self.adjacency == "add-remove" else self.source.n_rows
+
+    def in_memory(self, what: str) -> ArraySource:
+        """The rows as arrays, for what cannot be done in passes."""
+        if not isinstance(self.source, ArraySource):
+            raise InputError(
+                f"{what} needs the table in memory; read it first and give its arrays."
+            )
+        return self.source
+
+
+def checked(request: Request) -> Request:
+    """The request, or one sentence on what is wrong with it."""
+    check_epsilon_delta(request.epsilon, request.delta)
+    if request.unit not in ("label", "record"):
+        raise InputError(f"The unit must be 'label' or 'record', got {request.unit!r}.")
+    if request.record_adjacency not in ("replace", "add-remove"):
+        raise InputError(
+            f"The adjacency must be 'replace' or 'add-remove', got {request.record_adjacency!r}."
+        )
+    steps = check_wanted(request.preprocessing)
+    check_origins([step for step in steps if not isinstance(step, str)], request.unit)
+    if not 0 < request.preprocessing_share < 1:
+        raise InputError(
+            "The share of the budget for preprocessing must lie strictly between 0 and 1, "
+            f"got {request.preprocessing_share}."
+        )
+    if request.unit == "label" and not request.labelled:
+        raise InputError("Label-level releases need labels; give y (the label column).")
+    if request.unit == "label" and len(request.classes) < 2:
+        raise InputError(
+            "Protecting labels needs at least two classes; state the class list, "
+            "or use unit='record' to protect whole rows of one class."
+        )
+    if request.unit == "record":
+        stated_region(request.source.dim, **request.stated)
+    if request.rows.classes_from_data:
+        warnings.warn(
+            "The class list was read from the private labels; state it with classes=... "
+            "because which classes occur can itself be private.",
+            PrivacyLeakWarning,
+            stacklevel=4,
+        )
+    request.rows.check()
+    return request
+
+
+def check_words(unit: Unit, y: object, label: str | None, n_components: int | None) -> None:
+    """Refuse what cannot be opened: unlabelled rows without a number of components."""
+    if y is None and label is None:
+        if unit == "label":
+            raise InputError("Label-level releases need labels; give y (the label column).")
+        if n_components is None or n_components < 1:
+            raise InputError(
+                "Rows without labels need n_components, the number of components to fit."
+            )
+
+
+def feature_names_of(rows: Opened, given: Sequence[str]) -> tuple[str, ...]:
+    """Names stated by the caller, else those of the file or frame."""
+    return tuple(given) or rows.feature_names
