@@ -13,7 +13,7 @@ from privgmm import Release
 from privgmm.datasets import synthetic
 from privgmm.ledger import Ledger
 
-KILLS = 25
+KILLS = 12
 
 
 def start(folder):
