@@ -46,10 +46,20 @@ def row(
     }
 
 
+# Linux counts the parent's memory into a child's ru_maxrss; VmHWM is the child's own.
+_PEAK = """
+import resource
+from pathlib import Path
+status = Path("/proc/self/status")
+lines = status.read_text().splitlines() if status.exists() else []
+peaks = [line.split()[1] for line in lines if line.startswith("VmHWM")]
+print(int(peaks[0] if peaks else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024)
+"""
+
+
 def peak_mebibytes(code: str, *arguments: str) -> float:
     """Peak resident memory of a fresh Python that runs ``code``."""
-    tail = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     done = subprocess.run(
-        [sys.executable, "-c", code + tail, *arguments], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code + _PEAK, *arguments], capture_output=True, text=True, check=True
     )
     return float(done.stdout.split()[-1])

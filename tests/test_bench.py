@@ -103,3 +103,12 @@ def test_utility_compares_methods_on_the_same_sets(bench):
     rows = utility._compared("toy", sets, methods)
     assert [(row["method"], row["data_sets"]) for row in rows] == [("published", 2), ("laplace", 2)]
     assert all(row["mean"] > 0 for row in rows)
+
+
+def test_the_peak_of_a_child_is_its_own(bench):
+    ballast = np.ones(3 * 10**7)  # 229 MiB here, which the child must not be charged with
+    small = bench("measure").peak_mebibytes("pass")
+    large = bench("measure").peak_mebibytes("ballast = bytearray(b'1') * 2**28")
+    assert ballast.sum() == 3 * 10**7
+    assert small < 200
+    assert large > small + 200
