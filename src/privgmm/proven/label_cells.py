@@ -13,6 +13,7 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_limits
 
 from privgmm.model.mixture import Floats
 from privgmm.statistics.assignment import GaussianRule
@@ -81,12 +82,14 @@ def public_view(X: Floats, n_classes: int) -> PublicView:
     k_scale = np.full_like(scale, scale.mean())
     if scale.max() > _COMPARABLE * scale.min():
         k_scale = scale
-    means = [
-        _k_means(rows, k_scale, m, runs=10 if m == n_classes else 3)
-        for m in sorted({min(f * n_classes, distinct) for f in (1, 2, 3 if few else 2)})
-    ]
-    step = 1 if few and X.shape[0] <= MAX_FIT_ROWS else 3
-    mixtures, bic = _mixtures(rows, scale, range(n_classes, n_classes + 8, step), distinct)
+    # One thread: so few rows gain nothing from more, and sums then round the same everywhere.
+    with threadpool_limits(limits=1):
+        means = [
+            _k_means(rows, k_scale, m, runs=10 if m == n_classes else 3)
+            for m in sorted({min(f * n_classes, distinct) for f in (1, 2, 3 if few else 2)})
+        ]
+        step = 1 if few and X.shape[0] <= MAX_FIT_ROWS else 3
+        mixtures, bic = _mixtures(rows, scale, range(n_classes, n_classes + 8, step), distinct)
     cuts = [means[0]]
     if mixtures:
         best = int(np.argmin(bic))
