@@ -29,7 +29,7 @@ def test_label_level_steps_are_free_recorded_and_undone(tmp_path):
     assert rows.shape == (2000, 3)
     np.testing.assert_array_equal(rows, r.sample(2000, seed=1)[0])
     for k in CLASSES:
-        near = np.abs(rows[labels == k].mean(0) - wide[Y == k].mean(0))
+        near = np.abs(rows[labels == k].mean(0) - wide[k == Y].mean(0))
         assert (near < wide.std(axis=0)).all()
     assert (again.predict(wide) == Y).mean() > 0.9
 
