@@ -36,11 +36,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--full", nargs="?", const=every, default="", metavar="MODULES",
                         help="the large sizes, of all modules or of some: a,b,c")  # fmt: skip
     parser.add_argument("--only", default=every, metavar="MODULES", help="measure these: a,b,c")
+    parser.add_argument("--keep", action="store_true",
+                        help="keep what the results file holds of modules not measured now")  # fmt: skip
     parser.add_argument("--out", type=Path, default=_HERE / "results.json")
     parser.add_argument("--page", type=Path, default=_HERE.parent / "docs" / "performance.md")
     options = parser.parse_args(arguments)
     results = measured(options.only.split(","), options.full.split(","))
+    if options.keep and options.out.exists():
+        results = merged(json.loads(options.out.read_text(encoding="utf-8")), results)
     options.out.write_text(json.dumps(_without_nan(results), indent=1) + "\n", encoding="utf-8")
+    results = json.loads(options.out.read_text(encoding="utf-8"))
     from bench.page import write_page
 
     write_page(results, options.page)
@@ -51,26 +56,48 @@ def main(arguments: list[str] | None = None) -> int:
 def measured(names: list[str], large: list[str]) -> dict[str, Any]:
     """Run the named modules one after the other; one that fails is named and the rest go on."""
     results: dict[str, Any] = {
-        "machine": _machine(), "full": large, "speed": [], "growth": [], "utility": [],
+        "machine": _machine(), "speed": [], "growth": [], "utility": [],
         "failed": [], "modules": {},
     }  # fmt: skip
     for name in names:
         start, full = time.perf_counter(), name in large
         try:
             if name == "growth":
-                results["growth"] = import_module("bench.growth").curves(full)
+                results["growth"] = _tagged(name, import_module("bench.growth").curves(full))
             elif name == "utility":
-                results["utility"] = import_module("bench.utility").utilities(full)
+                found = import_module("bench.utility").utilities(full)
+                results["utility"] = _tagged(name, found)
                 _print_utility(results["utility"])
             else:
-                rows = _rows(name, full)
+                rows = _tagged(name, _rows(name, full))
                 results["speed"] += rows
                 _print_speed(rows)
         except Exception as problem:
             print(f"{name} failed: {type(problem).__name__}: {problem}", file=sys.stderr)
             results["failed"].append(name)
-        results["modules"][name] = round(time.perf_counter() - start, 1)
+        results["modules"][name] = {
+            "when": _now(), "seconds": round(time.perf_counter() - start, 1), "full": full,
+            "load": round(os.getloadavg()[0], 2),
+        }  # fmt: skip
     return results
+
+
+def _tagged(module: str, rows: list[Row]) -> list[Row]:
+    return [{"module": module, **row} for row in rows]
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """``new``, and of ``old`` the modules that ``new`` did not measure; each keeps its own date."""
+    for part in ("speed", "growth", "utility"):
+        kept = [row for row in old[part] if row["module"] not in new["modules"]]
+        new[part] = kept + new[part]
+    new["failed"] += [name for name in old["failed"] if name not in new["modules"]]
+    new["modules"] = {**old["modules"], **new["modules"]}
+    return new
 
 
 def _rows(name: str, full: bool) -> list[Row]:
@@ -102,13 +129,11 @@ def goal_text(row: Row) -> str:
 
 def _machine() -> dict[str, Any]:
     return {
-        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "python": platform.python_version(),
         "system": platform.system(),
         "processor": _processor(),
         "cores": os.cpu_count(),
         "blas_threads": os.environ.get("OMP_NUM_THREADS", "all"),
-        "load": [round(x, 2) for x in os.getloadavg()],
         "packages": {name: version(name) for name in _PACKAGES},
     }
 

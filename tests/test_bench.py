@@ -24,19 +24,19 @@ def bench(monkeypatch):
 
 RESULTS = {
     "machine": {
-        "when": "now", "python": "3", "system": "Linux", "processor": "abacus", "cores": 2,
+        "python": "3", "system": "Linux", "processor": "abacus", "cores": 2,
         "blas_threads": "1",
-        "load": [0.0, 0.0, 0.0], "packages": {"numpy": "2"},
+        "packages": {"numpy": "2"},
     },
-    "full": [],
     "speed": [
         {"name": "fast", "seconds": 1.0, "peer": "slow", "peer_seconds": 3.0, "ratio": 3.0, "goal": 2.0, "note": ""},
         {"name": "late", "seconds": 4.0, "peer": "slow", "peer_seconds": 3.0, "ratio": 0.75, "goal": 1.0, "note": ""},
-        {"name": "alone", "seconds": 4.0, "peer": "", "peer_seconds": float("nan"), "ratio": float("nan"), "note": ""},
+        {"name": "alone", "seconds": 4.0, "peer": "", "peer_seconds": None, "ratio": None, "note": ""},
     ],
     "growth": [{"curve": "pass", "over": over, "at": 10, "seconds": 0.1} for over in ("N", "d", "K")],
     "utility": [{"setting": "s", "method": "proven", "mean": 0.5, "median": 0.25, "data_sets": 3}],
-    "failed": [], "modules": {},
+    "failed": [],
+    "modules": {"solver": {"when": "today", "seconds": 1.0, "full": True, "load": 0.5}},
 }  # fmt: skip
 
 
