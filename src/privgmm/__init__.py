@@ -6,19 +6,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from privgmm.errors import BudgetError, InputError, PrivacyLeakWarning
-from privgmm.model import Mixture, fit, kl_divergence
 
 if TYPE_CHECKING:
     from privgmm import datasets, published, solver
     from privgmm.curate import release
     from privgmm.estimator import PrivateGaussianMixture
+    from privgmm.model import Mixture, fit, kl_divergence
     from privgmm.releases import Release
 
 # Loaded on first use, so that ``import privgmm`` stays quick.
 _LAZY = {
+    "Mixture": "privgmm.model",
     "PrivateGaussianMixture": "privgmm.estimator",
     "Release": "privgmm.releases",
     "datasets": "",
+    "fit": "privgmm.model",
+    "kl_divergence": "privgmm.model",
     "published": "",
     "release": "privgmm.curate",
     "solver": "",

@@ -14,6 +14,8 @@ from privgmm.model.mixture import Floats
 # Rows far outside are brought this close before any arithmetic, so that 1e308 cannot overflow;
 # the clip into the ball itself is the privacy layer's, in integers.
 _FAR = 1e6
+# Rows mapped at a time: scale and center, repeated for them, stay in cache.
+_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +32,18 @@ class Region:
 
     def to_unit(self, X: Floats) -> Floats:
         """Rows in coordinates where the region is the unit ball; each row on its own."""
-        with np.errstate(over="ignore"):
-            shifted = X / self.scale - self.center / self.scale
-        return np.clip(shifted, -_FAR, _FAR)
+        out = np.empty(X.shape)
+        # Arrays of one shape: broadcasting a short row over many is several times slower.
+        size = min(_BLOCK, X.shape[0])
+        scale, shift = (np.tile(v, (size, 1)) for v in (self.scale, self.center / self.scale))
+        for start in range(0, X.shape[0], _BLOCK):
+            part = out[start : start + _BLOCK]
+            n = part.shape[0]
+            with np.errstate(over="ignore"):
+                np.divide(X[start : start + n], scale[:n], out=part)
+                part -= shift[:n]
+            np.clip(part, -_FAR, _FAR, out=part)
+        return out
 
     def from_unit(self, means: Floats, covariances: Floats) -> tuple[Floats, Floats]:
         """Means (K, d) and covariances (K, d, d) back in the user's coordinates."""

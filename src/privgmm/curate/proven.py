@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from privgmm.curate.request import Request
 from privgmm.curate.statement import assumed_public, limits, notes
 from privgmm.model.mixture import Floats, Mixture
@@ -92,7 +90,7 @@ def _estimate(request: Request, rows: Rows, curator: Curator) -> tuple[Floats, F
     if rows.features is not None:
         from privgmm.proven.label import release_label
 
-        return release_label(rows.features.at(np.arange(rows.features.n_rows)), curator, k)
+        return release_label(rows.features, curator, k)
     if not request.labelled:
         from privgmm.proven.em import release_unlabelled
 

@@ -21,8 +21,8 @@ from privgmm.proven.label_cells import MAX_FIT_ROWS, PublicView, column_scale, p
 from privgmm.proven.label_moments import Moments, class_moments, covariances
 from privgmm.proven.label_pure import release_pure
 from privgmm.proven.label_tilt import Frames, Tilt, cell_shares, clip_radius, fit_tilt, moment_error
+from privgmm.statistics.features import Features, as_features, subsample
 from privgmm.statistics.label_sums import CellCounts, Partition
-from privgmm.statistics.source import CHUNK_ROWS
 
 # Shares of mu^2.
 _FIRST = 0.2
@@ -37,21 +37,27 @@ _CORRECTIONS = 2
 _TILT_ROWS = 1 << 14
 
 
-def release_label(X: Floats, curator: Curator, n_classes: int) -> tuple[Floats, Floats, Floats]:
-    """Weights (K,), means (K, d) and covariances (K, d, d); spends all that the curator has left."""
+def release_label(
+    X: Floats | Features, curator: Curator, n_classes: int
+) -> tuple[Floats, Floats, Floats]:
+    """Weights (K,), means (K, d) and covariances (K, d, d); spends all that the curator has left.
+
+    Features larger than memory are passed over a few times, chunk by chunk.
+    """
+    features = as_features(X)
     budget = curator.remaining_mu
-    view = public_view(X, n_classes)
-    sizes = _cell_sizes(X, view.cells)
+    view = public_view(features, n_classes)
+    sizes = _cell_sizes(features, view.cells)
     first, sigma = _count(curator, view.cells, sizes, n_classes, budget * math.sqrt(_FIRST))
     left = budget * math.sqrt(1 - _FIRST - _COARSE)
-    affordable = moment_error(X.shape[0], n_classes, X.shape[1], left) < _AFFORDABLE
+    affordable = moment_error(features.n_rows, n_classes, features.dim, left) < _AFFORDABLE
     if affordable and _purity_at_most(first, sizes, sigma) < _PURE:
-        return _release_mixed(X, view, curator, n_classes, budget)
+        return _release_mixed(features, view, curator, n_classes, budget)
     second, noise = _count(curator, view.cells, sizes, n_classes, curator.remaining_mu)
     # Two independent answers to one query: weighted by precision they equal one at full budget.
     precision = sigma**-2 + noise**-2
     table = (first * sigma**-2 + second * noise**-2) / precision
-    return release_pure(X, view, table, precision**-0.5)
+    return release_pure(features, view, table, precision**-0.5)
 
 
 def _count(
@@ -64,12 +70,11 @@ def _count(
     return table, query.sensitivity("label") / mu
 
 
-def _cell_sizes(X: Floats, cells: Partition) -> Floats:
-    parts = [
-        np.bincount(cells(X[start : start + CHUNK_ROWS]), minlength=cells.n_cells)
-        for start in range(0, X.shape[0], CHUNK_ROWS)
-    ]
-    return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+def _cell_sizes(features: Features, cells: Partition) -> Floats:
+    sizes = np.zeros(cells.n_cells)
+    for rows in features.chunks():
+        sizes += np.bincount(cells(rows), minlength=cells.n_cells)
+    return sizes
 
 
 def _purity_at_most(table: Floats, sizes: Floats, sigma: float) -> float:
@@ -81,37 +86,36 @@ def _purity_at_most(table: Floats, sizes: Floats, sigma: float) -> float:
 
 
 def _release_mixed(
-    X: Floats, view: PublicView, curator: Curator, n_classes: int, budget: float
+    features: Features, view: PublicView, curator: Curator, n_classes: int, budget: float
 ) -> tuple[Floats, Floats, Floats]:
     coarse = view.coarse_cells()
-    sizes = _cell_sizes(X, coarse)
+    sizes = _cell_sizes(features, coarse)
     table, sigma = _count(curator, coarse, sizes, n_classes, budget * math.sqrt(_COARSE))
     rng = np.random.default_rng(_SEED)
     shares = cell_shares(table, sizes, sigma, rng)
-    rows, weight = X, 1.0
-    if X.shape[0] > MAX_FIT_ROWS:
-        rows = X[np.sort(rng.choice(X.shape[0], MAX_FIT_ROWS, replace=False))]
-        weight = X.shape[0] / rows.shape[0]
+    rows = subsample(features, MAX_FIT_ROWS, rng)
+    weight = features.n_rows / rows.shape[0]
     guess, scale = shares[coarse(rows)], column_scale(rows)
     mu = curator.remaining_mu
-    radius = clip_radius(X.shape[0], n_classes, X.shape[1], mu)
+    radius = clip_radius(features.n_rows, n_classes, features.dim, mu)
     frames = Frames.around(class_moments(rows, guess), scale, radius)
     answer = (curator.answer(frames.query, mu) / frames.query.steps).reshape(n_classes, -1)
     noise = frames.query.sensitivity("label") / mu
     target = answer
     for _ in range(1 if weight == 1.0 else _CORRECTIONS):
         tilt = fit_tilt(frames, rows, guess, target, noise, weight)
-        final, totals = _tilted(X, tilt, shares, coarse)
+        final, totals = _tilted(features, tilt, shares, coarse)
         # What the chosen rows, scaled up, miss of all rows is taken off the next target.
         target = answer - totals + weight * tilt.totals(rows, tilt.labels(rows, guess))
     return final.counts / final.counts.sum(), final.means, covariances(final, scale)
 
 
-def _tilted(X: Floats, tilt: Tilt, shares: Floats, coarse: Partition) -> tuple[Moments, Floats]:
+def _tilted(
+    features: Features, tilt: Tilt, shares: Floats, coarse: Partition
+) -> tuple[Moments, Floats]:
     """Class moments of all rows under the tilted labels, and the totals the query would count."""
     parts, totals = [], np.zeros_like(tilt.slopes)
-    for start in range(0, X.shape[0], _TILT_ROWS):
-        rows = X[start : start + _TILT_ROWS]
+    for rows in features.chunks(_TILT_ROWS):
         labels = tilt.labels(rows, shares[coarse(rows)])
         totals += tilt.totals(rows, labels)
         parts.append(class_moments(rows, labels))

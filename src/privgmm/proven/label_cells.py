@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from privgmm.model.mixture import Floats
 from privgmm.statistics.assignment import GaussianRule
+from privgmm.statistics.features import Features, as_features, subsample
 from privgmm.statistics.label_sums import Partition, joint_codes
-from privgmm.statistics.source import CHUNK_ROWS
 
 # The public part is deterministic: the same features always give the same cells.
 SEED = 0
@@ -65,17 +65,15 @@ class PublicView:
         return Partition((self.coarse.rule,), (self.coarse.size,), np.arange(self.coarse.size))
 
 
-def public_view(X: Floats, n_classes: int) -> PublicView:
+def public_view(X: Floats | Features, n_classes: int) -> PublicView:
     """Cluster the features in several ways and cut them into cells.
 
     Cells are the common refinement of k-means with K cells, the mixture that BIC prefers (at
     least K components) and one with three more components: every one of these is then a union of
     cells, and which of them explains the labels is decided later, from the noisy counts.
     """
-    rows = X
-    if X.shape[0] > MAX_FIT_ROWS:
-        chosen = np.random.default_rng(SEED).choice(X.shape[0], MAX_FIT_ROWS, replace=False)
-        rows = X[np.sort(chosen)]
+    features = as_features(X)
+    rows = subsample(features, MAX_FIT_ROWS, np.random.default_rng(SEED))
     scale = column_scale(rows)
     distinct = np.unique(rows, axis=0).shape[0]
     few = n_classes <= _FEW
@@ -88,7 +86,7 @@ def public_view(X: Floats, n_classes: int) -> PublicView:
             _k_means(rows, k_scale, m, runs=10 if m == n_classes else 3)
             for m in sorted({min(f * n_classes, distinct) for f in (1, 2, 3 if few else 2)})
         ]
-        step = 1 if few and X.shape[0] <= MAX_FIT_ROWS else 3
+        step = 1 if few and features.n_rows <= MAX_FIT_ROWS else 3
         mixtures, bic = _mixtures(rows, scale, range(n_classes, n_classes + 8, step), distinct)
     cuts = [means[0]]
     if mixtures:
@@ -97,7 +95,7 @@ def public_view(X: Floats, n_classes: int) -> PublicView:
         cuts += [mixtures[best], further[0] if further else mixtures[-1]]
     else:
         cuts += means[1:2]
-    return PublicView((*mixtures, *means), means[0], _refinement(X, cuts))
+    return PublicView((*mixtures, *means), means[0], _refinement(features, cuts))
 
 
 def column_scale(X: Floats) -> Floats:
@@ -142,10 +140,7 @@ def _mixtures(
     return out, bic
 
 
-def _refinement(X: Floats, cuts: list[Clustering]) -> Partition:
+def _refinement(features: Features, cuts: list[Clustering]) -> Partition:
     rules, sizes = tuple(c.rule for c in cuts), tuple(c.size for c in cuts)
-    keys = [
-        np.unique(joint_codes(X[start : start + CHUNK_ROWS], rules, sizes))
-        for start in range(0, X.shape[0], CHUNK_ROWS)
-    ]
+    keys = [np.unique(joint_codes(rows, rules, sizes)) for rows in features.chunks()]
     return Partition(rules, sizes, np.unique(np.concatenate(keys)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
@@ -12,7 +10,7 @@ from privgmm.model.mixture import Floats
 from privgmm.proven.label_cells import MAX_FIT_ROWS, Clustering, PublicView, column_scale
 from privgmm.proven.label_gibbs import pure_posterior
 from privgmm.proven.label_moments import Moments, class_moments, kl_optimal
-from privgmm.statistics.source import CHUNK_ROWS
+from privgmm.statistics.features import Features, subsample
 
 _DRAWS = 60
 _SEED = 1
@@ -21,7 +19,7 @@ _NEGLIGIBLE = 1e-3
 
 
 def release_pure(
-    X: Floats, view: PublicView, table: Floats, sigma: float
+    features: Features, view: PublicView, table: Floats, sigma: float
 ) -> tuple[Floats, Floats, Floats]:
     """Weights, means and covariances from noisy counts of labels per cell (cells x classes).
 
@@ -29,10 +27,8 @@ def release_pure(
     classes by Gibbs sampling, and labels y_n ~ r_n B; each draw is refitted by (eq2).
     """
     rng = np.random.default_rng(_SEED)
-    cells = _cells(X, view)
     posteriors = [
-        pure_posterior(_overlap(X, cells, view.cells.n_cells, model), table, sigma, rng)
-        for model in view.models
+        pure_posterior(overlap, table, sigma, rng) for overlap in _overlaps(features, view)
     ]
     share = softmax([p.log_evidence for p in posteriors])
     share[share < _NEGLIGIBLE] = 0
@@ -41,42 +37,40 @@ def release_pure(
     for j in np.unique(picks):
         draws = posteriors[j].draws
         chosen = draws[rng.integers(0, len(draws), int((picks == j).sum()))]
-        fits += _refits(X, view.models[j], chosen, table.shape[1], rng)
-    return kl_optimal(fits, class_moments(X, np.ones((X.shape[0], 1))), column_scale(X))
+        fits += _refits(features, view.models[j], chosen, table.shape[1], rng)
+    whole = Moments.total([class_moments(X, np.ones((len(X), 1))) for X in features.chunks()])
+    # The scale only jitters: a sample of the rows is enough for it.
+    rows = subsample(features, MAX_FIT_ROWS, np.random.default_rng(_SEED))
+    return kl_optimal(fits, whole, column_scale(rows))
 
 
-def _cells(X: Floats, view: PublicView) -> NDArray[np.intp]:
-    parts = [view.cells(rows) for rows in _chunks(X)]
-    return np.concatenate(parts)
-
-
-def _chunks(X: Floats) -> Iterator[Floats]:
-    for start in range(0, X.shape[0], CHUNK_ROWS):
-        yield X[start : start + CHUNK_ROWS]
-
-
-def _overlap(X: Floats, cells: NDArray[np.intp], n_cells: int, model: Clustering) -> Floats:
-    """G = A^T R: (cells, components) expected rows of each component in each cell."""
-    G = np.zeros((n_cells, model.size))
-    start = 0
-    for rows in _chunks(X):
-        R = model.responsibilities(rows)
-        here = cells[start : start + rows.shape[0]]
-        for m in range(model.size):
-            G[:, m] += np.bincount(here, R[:, m], minlength=n_cells)
-        start += rows.shape[0]
-    return G
+def _overlaps(features: Features, view: PublicView) -> list[Floats]:
+    """G = A^T R of every model: (cells, components) expected rows of each component in each cell."""
+    n_cells = view.cells.n_cells
+    overlaps = [np.zeros((n_cells, model.size)) for model in view.models]
+    for rows in features.chunks():
+        cells = view.cells(rows)
+        for G, model in zip(overlaps, view.models, strict=True):
+            R = model.responsibilities(rows)
+            for m in range(model.size):
+                G[:, m] += np.bincount(cells, R[:, m], minlength=n_cells)
+    return overlaps
 
 
 def _refits(
-    X: Floats, model: Clustering, draws: NDArray[np.intp], n_classes: int, rng: np.random.Generator
+    features: Features,
+    model: Clustering,
+    draws: NDArray[np.intp],
+    n_classes: int,
+    rng: np.random.Generator,
 ) -> list[Moments]:
     """Count, mean and covariance of every class, once per drawn assignment (S, M)."""
-    if X.shape[0] > MAX_FIT_ROWS:
+    if features.n_rows > MAX_FIT_ROWS:
         # So many rows that drawing labels adds nothing: sums of the components' moments.
-        parts = [class_moments(rows, model.responsibilities(rows)) for rows in _chunks(X)]
+        parts = [class_moments(rows, model.responsibilities(rows)) for rows in features.chunks()]
         whole = Moments.total(parts)
         return [whole.merged(z, n_classes) for z in draws]
+    X = np.concatenate(list(features.chunks()))
     cumulative = model.responsibilities(X).cumsum(axis=1)[:, :-1]
     out = []
     for z in draws:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privgmm.statistics.rowwise import columns, linear_map, squared_norm
+from privgmm.statistics.rowwise import linear_map, squared_norm
 from privgmm.statistics.source import Codes, Floats, Integers, Kernel
 
 
@@ -25,8 +25,9 @@ class GaussianRule:
     def __call__(self, X: Floats) -> Codes:
         best = np.full(X.shape[0], -np.inf)
         codes = np.zeros(X.shape[0], dtype=np.intp)
+        turned = np.ascontiguousarray(X.T)
         for k in range(self.centres.shape[0]):
-            z = linear_map(columns(X, self.centres[k]), self.whiten[k])
+            z = linear_map(turned - self.centres[k][:, None], self.whiten[k])
             score = self.offsets[k] - squared_norm(z) / 2
             better = score > best
             codes[better] = k

@@ -48,7 +48,8 @@ class ClassMoments:
         upper = np.triu_indices(d)
         totals = np.zeros((n_classes, self.width), dtype=np.int64)
         for k in range(n_classes):
-            rows = X if n_classes == 1 else X[codes == k]
+            # take() of positions is several times faster than indexing rows with booleans.
+            rows = X if n_classes == 1 else np.take(X, np.flatnonzero(codes == k), axis=0)
             if rows.shape[0] == 0:
                 continue
             v = clipped_to_grid(linear_map(columns(rows, self.centres[k]), self.transforms[k]))
