@@ -143,3 +143,15 @@ def test_refusals(changes, words):
 def test_refusals_of_rows(x, y, settings, words):
     with pytest.raises(InputError, match=words):
         privgmm.release(x, y, **settings)
+
+
+@pytest.mark.parametrize("settings", [LABEL, RECORD])
+def test_weights_can_be_the_noisy_class_frequencies(settings):
+    r = privgmm.release(X, Y, epsilon=4.0, weights="counts", **settings)
+    # Counts of 300 rows carry noise of a few rows at this epsilon.
+    np.testing.assert_allclose(r.mixture.weights, np.bincount(Y) / 300, atol=0.08)
+    assert not any("Weights minimise" in note for note in r.guarantee.notes)
+    kl = privgmm.release(X, Y, epsilon=4.0, **settings)
+    assert any("Weights minimise" in note for note in kl.guarantee.notes)
+    with pytest.raises(InputError, match="weights"):
+        privgmm.release(X, Y, weights="other", **settings)

@@ -43,6 +43,11 @@ class AdjacencyName(StrEnum):
     ADD_REMOVE = "add-remove"
 
 
+class WeightsName(StrEnum):
+    KL = "kl"
+    COUNTS = "counts"
+
+
 class Engine(StrEnum):
     LOCAL = "local"
     DASK = "dask"
@@ -80,6 +85,10 @@ def release(
     ] = None,
     mechanism: Annotated[MechanismName, typer.Option()] = MechanismName.PROVEN,
     adjacency: Annotated[AdjacencyName, typer.Option()] = AdjacencyName.REPLACE,
+    weights: Annotated[
+        WeightsName,
+        typer.Option(help="Least expected divergence, or the noisy class frequencies."),
+    ] = WeightsName.KL,
     ledger: Annotated[
         Path | None, typer.Option(help="Ledger to charge before noise is drawn.")
     ] = None,
@@ -109,6 +118,7 @@ def release(
             preprocess,
             mechanism.value,
             adjacency.value,
+            weights.value,
             ledger,
             engine.value,
             scheduler,

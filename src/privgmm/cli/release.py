@@ -34,6 +34,7 @@ class Options:
     preprocess: str | None
     mechanism: Literal["proven", "published"]
     adjacency: Literal["replace", "add-remove"]
+    weights: Literal["kl", "counts"]
     ledger: Path | None
     engine: str
     scheduler: str | None
@@ -61,6 +62,7 @@ def run(options: Options) -> None:
             center=None if options.center is None else _center(options.center),
             mechanism=options.mechanism,
             adjacency=options.adjacency,
+            weights=options.weights,
             seed=options.seed,
             n_components=options.components,
             label_name=options.label or "component",

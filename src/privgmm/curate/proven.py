@@ -90,11 +90,13 @@ def _estimate(request: Request, rows: Rows, curator: Curator) -> tuple[Floats, F
     if rows.features is not None:
         from privgmm.proven.label import release_label
 
-        return release_label(rows.features, curator, k)
+        return release_label(rows.features, curator, k, request.weights)
     if not request.labelled:
         from privgmm.proven.em import release_unlabelled
 
-        return release_unlabelled(curator, k, rows.source.dim, request.public_n_rows)
+        return release_unlabelled(
+            curator, k, rows.source.dim, request.public_n_rows, request.weights
+        )
     from privgmm.proven.record import release_record
 
-    return release_record(curator, k, rows.source.dim, request.public_n_rows)
+    return release_record(curator, k, rows.source.dim, request.public_n_rows, request.weights)

@@ -13,6 +13,7 @@ from privgmm.curate.request import Request, check_words, checked, feature_names_
 from privgmm.errors import InputError
 from privgmm.model.mixture import ClassName
 from privgmm.privacy.accounting import mu_from_epsilon
+from privgmm.proven.weighting import Weighting
 from privgmm.releases import Release
 from privgmm.releases.guarantee import Unit
 from privgmm.statistics.rows import open_rows
@@ -39,6 +40,7 @@ def release(
     columns: Sequence[str] | None = None,
     preprocessing: Sequence[str | Step] = (),
     preprocessing_share: float = 0.1,
+    weights: Weighting = "kl",
     feature_names: Sequence[str] = (),
     label_name: str | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -65,6 +67,8 @@ def release(
     preprocessing : steps such as "log", "standardise", "pca:5", or step objects of
         ``privgmm.transform``; at record level their parameters must be public or paid for.
     preprocessing_share : the part of the budget (of mu squared) that a paid step takes.
+    weights : "kl" releases the weights with the least expected divergence, in which a class whose
+        shape the noise hides counts less; "counts" releases the noisy class frequencies.
     feature_names, label_name : names to publish; by default those of the file or frame.
     ledger : a ledger file to charge; it is charged after all checks and before noise is drawn.
     client : a ``dask.distributed`` client whose workers do the passes.
@@ -84,6 +88,7 @@ def release(
             {"bounds": bounds, "radius": radius, "center": center},
             tuple(preprocessing) if not isinstance(preprocessing, str) else (preprocessing,),
             preprocessing_share,
+            weights,
             seed,
         )
     )

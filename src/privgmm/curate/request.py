@@ -11,6 +11,7 @@ from privgmm.errors import InputError, PrivacyLeakWarning
 from privgmm.model.mixture import ClassName
 from privgmm.privacy import Adjacency
 from privgmm.privacy.accounting import check_epsilon_delta
+from privgmm.proven.weighting import Weighting
 from privgmm.region import stated_region
 from privgmm.releases.guarantee import Unit
 from privgmm.statistics import ArraySource, Source
@@ -34,6 +35,7 @@ class Request:
     stated: dict[str, Any]
     preprocessing: tuple[str | Step, ...]
     preprocessing_share: float
+    weights: Weighting
     seed: int | None
 
     @property
@@ -71,6 +73,8 @@ def checked(request: Request) -> Request:
         raise InputError(
             f"The adjacency must be 'replace' or 'add-remove', got {request.record_adjacency!r}."
         )
+    if request.weights not in ("kl", "counts"):
+        raise InputError(f"The weights must be 'kl' or 'counts', got {request.weights!r}.")
     steps = check_wanted(request.preprocessing)
     check_origins([step for step in steps if not isinstance(step, str)], request.unit)
     if not 0 < request.preprocessing_share < 1:

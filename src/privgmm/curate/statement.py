@@ -11,7 +11,7 @@ _COMPUTED_LABELS = (
 )
 _WEIGHTS = (
     "Weights minimise the expected divergence from the fitted model: a class whose shape the noise "
-    "hides gets less weight than its share of the rows."
+    "hides gets less weight than its share of the rows (weights='counts' gives the shares)."
 )
 _NOT_PROTECTED = {
     "label": "the features of every row, which this unit treats as public",
@@ -42,4 +42,5 @@ def limits(request: Request) -> tuple[str, ...]:
 
 def notes(request: Request, steps: tuple[Step, ...]) -> tuple[str, ...]:
     about_unit = (_COMPUTED_LABELS,) if request.unit == "label" else ()
-    return (*about_unit, _WEIGHTS, *(f"Preprocessing, {describe(step)}." for step in steps))
+    about_weights = (_WEIGHTS,) if request.weights == "kl" else ()
+    return (*about_unit, *about_weights, *(f"Preprocessing, {describe(step)}." for step in steps))

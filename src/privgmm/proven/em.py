@@ -23,6 +23,7 @@ from privgmm.proven.record import Parameters, released
 from privgmm.proven.record_budget import Plan
 from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined
 from privgmm.proven.record_rounds import Answer, Session, histogram_round, moment_round
+from privgmm.proven.weighting import Weighting
 from privgmm.statistics.assignment import GaussianRule
 
 _SEED = 20240502
@@ -34,7 +35,11 @@ _MOMENTS = Shape(0.5, 1.0, 1.0)
 
 
 def release_unlabelled(
-    curator: Curator, n_classes: int, dim: int, n_rows: int | None = None
+    curator: Curator,
+    n_classes: int,
+    dim: int,
+    n_rows: int | None = None,
+    weights: Weighting = "kl",
 ) -> Parameters:
     """Weights, means and covariances of a K-component mixture for all of the curator's budget."""
     squared = curator.remaining_mu**2
@@ -53,7 +58,7 @@ def release_unlabelled(
         rule = _clustered(points, answer, pooled, n_classes)
         for share in _STEPS:
             rule = _em_step(session(rule, share), rule)
-    return released(session(rule, None), "kl")
+    return released(session(rule, None), weights)
 
 
 def _answer(curator: Curator, rule: GaussianRule) -> Answer:

@@ -21,6 +21,7 @@ from privgmm.proven.label_cells import MAX_FIT_ROWS, PublicView, column_scale, p
 from privgmm.proven.label_moments import Moments, class_moments, covariances
 from privgmm.proven.label_pure import release_pure
 from privgmm.proven.label_tilt import Frames, Tilt, cell_shares, clip_radius, fit_tilt, moment_error
+from privgmm.proven.weighting import Weighting
 from privgmm.statistics.features import Features, as_features, subsample
 from privgmm.statistics.label_sums import CellCounts, Partition
 
@@ -38,7 +39,7 @@ _TILT_ROWS = 1 << 14
 
 
 def release_label(
-    X: Floats | Features, curator: Curator, n_classes: int
+    X: Floats | Features, curator: Curator, n_classes: int, weights: Weighting = "kl"
 ) -> tuple[Floats, Floats, Floats]:
     """Weights (K,), means (K, d) and covariances (K, d, d); spends all that the curator has left.
 
@@ -57,7 +58,7 @@ def release_label(
     # Two independent answers to one query: weighted by precision they equal one at full budget.
     precision = sigma**-2 + noise**-2
     table = (first * sigma**-2 + second * noise**-2) / precision
-    return release_pure(features, view, table, precision**-0.5)
+    return release_pure(features, view, table, precision**-0.5, weights)
 
 
 def _count(

@@ -10,6 +10,7 @@ from privgmm.model.mixture import Floats
 from privgmm.proven.label_cells import MAX_FIT_ROWS, Clustering, PublicView, column_scale
 from privgmm.proven.label_gibbs import pure_posterior
 from privgmm.proven.label_moments import Moments, class_moments, kl_optimal
+from privgmm.proven.weighting import Weighting
 from privgmm.statistics.features import Features, subsample
 
 _DRAWS = 60
@@ -19,7 +20,7 @@ _NEGLIGIBLE = 1e-3
 
 
 def release_pure(
-    features: Features, view: PublicView, table: Floats, sigma: float
+    features: Features, view: PublicView, table: Floats, sigma: float, weights: Weighting
 ) -> tuple[Floats, Floats, Floats]:
     """Weights, means and covariances from noisy counts of labels per cell (cells x classes).
 
@@ -41,7 +42,11 @@ def release_pure(
     whole = Moments.total([class_moments(X, np.ones((len(X), 1))) for X in features.chunks()])
     # The scale only jitters: a sample of the rows is enough for it.
     rows = subsample(features, MAX_FIT_ROWS, np.random.default_rng(_SEED))
-    return kl_optimal(fits, whole, column_scale(rows))
+    best = kl_optimal(fits, whole, column_scale(rows))
+    if weights == "kl":
+        return best
+    counts = np.mean([fit.counts for fit in fits], axis=0)
+    return counts / counts.sum(), *best[1:]
 
 
 def _overlaps(features: Features, view: PublicView) -> list[Floats]:

@@ -10,8 +10,6 @@ the stated region: the unit ball around zero.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from privgmm.model.mixture import Floats
@@ -32,6 +30,7 @@ from privgmm.proven.record_marginals import Located
 from privgmm.proven.record_posterior import Posterior, fewest, row_count, unpack
 from privgmm.proven.record_rounds import Session, histogram_round, moment_round
 from privgmm.proven.record_sampler import sample
+from privgmm.proven.weighting import Weighting
 
 Parameters = tuple[Floats, Floats, Floats]
 
@@ -43,7 +42,7 @@ def release_record(
     n_classes: int,
     dim: int,
     n_rows: int | None = None,
-    weights: Literal["kl", "counts"] = "kl",
+    weights: Weighting = "kl",
 ) -> Parameters:
     """Weights (K,), means (K, d) and covariances (K, d, d) for all of the curator's budget.
 
@@ -57,7 +56,7 @@ def release_record(
     return released(session, weights)
 
 
-def released(session: Session, weights: Literal["kl", "counts"]) -> Parameters:
+def released(session: Session, weights: Weighting) -> Parameters:
     """Steps (1) to (4) with the session's budget."""
     located = histogram_round(session)
     frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
