@@ -78,12 +78,13 @@ def headings(figure: Any, axes: Any, experiment: Experiment, table: Table) -> No
 
 def small_print(table: Table, column: str) -> str:
     """Where the rows came from, what was averaged, and what was cut off."""
-    text = f"{table.rows[0].data}; mean of {table.trials} trials, bands: 95 % interval of the mean"
-    means = [table.mean(column, method=m, x=x) for m in table.methods for x in table.xs]
-    if column.startswith("kl") and any(mean < KL_FLOOR for mean in means):
+    text = f"{table.rows[0].data}\nmean of {table.trials} trials, bands: 95 % interval of the mean"
+    if column.startswith("kl") and any(
+        table.mean(column, method=m, x=x) < KL_FLOOR for m in table.methods for x in table.xs
+    ):
         text += f"; values below {KL_FLOOR:g} are drawn there"
     return text
 
 
 def print_below(figure: Any, text: str) -> None:
-    figure.supxlabel(text, fontsize=7.5, color="#555555", x=0.01, ha="left")
+    figure.supxlabel(text, fontsize=7.5, color="#555555", x=0.01, ha="left", linespacing=1.4)

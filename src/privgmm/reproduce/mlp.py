@@ -11,7 +11,7 @@ from privgmm.model import Mixture, fit
 from privgmm.model.mixture import Floats
 from privgmm.reproduce.data import mnist, mnist_source
 from privgmm.reproduce.experiment import Experiment, Finding, Row, Study, Task
-from privgmm.reproduce.lines import Y_LABELS, print_below
+from privgmm.reproduce.lines import Y_LABELS, print_below, small_print
 from privgmm.reproduce.methods import PROVEN, PUBLISHED, by_class, released
 from privgmm.reproduce.network import accuracy_by_iteration
 from privgmm.reproduce.seeds import stream
@@ -93,8 +93,7 @@ def draw(experiment: Experiment, table: Table) -> Any:
         panels[0].set_ylabel(Y_LABELS["accuracy"])
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper",
                       title="trained on")  # fmt: skip
-        data = table.rows[0].data
-        print_below(figure, f"{data}; mean of {table.trials} trials, bands: 95 % intervals")
+        print_below(figure, small_print(table, "accuracy"))
     return figure
 
 

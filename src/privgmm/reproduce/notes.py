@@ -7,19 +7,25 @@ from __future__ import annotations
 
 INTRODUCTION = """\
 The paper is Liu, Scaglione and Peisert, "Differentially Private Distribution Release of Gaussian Mixture
-Models via KL-Divergence Minimization", section V. Every figure is measured anew from its description.
-The figure of merit is KL(released ‖ fitted) of the joint law of features and class, in nats; smaller is
-better. **published** is the paper's method as printed, with the smallest repairs that make it run; its
-privacy guarantee is not proven. **proven** is this package's own mechanism, whose guarantee is. The
-dashed line, *no privacy*, is the KL of refitting a fresh sample of the fitted mixture: a release below
-it costs less than the accident of which rows were drawn. All methods get the same (ε, δ = 1e-5); the
-baselines split ε by a grid search on each data set, as the paper describes. R1SMG is drawn throughout, although
-the paper leaves it out of all figures but two; statements about "the baselines" there do not cover it. Means are over trials and KL
-is skewed, so intervals are bootstrap intervals of the mean. Sweeps that the paper does not spell out are ours.
-Label level, which all figures but the last use, protects labels and treats features as public (the paper's
-Definition 1). Where classes are far apart, clusters of the public features are the classes, and only the
-label of each cluster is left to protect: the proven mechanism uses that, and its KL can be close to zero.
-A "trend" holds if the ends agree with it and no step leaves the interval of the one before on the wrong side."""
+Models via KL-Divergence Minimization", section V. Every figure is measured anew from its description;
+sweeps that the paper does not spell out are ours. How to read it:
+
+- The figure of merit is KL(released ‖ fitted) of the joint law of features and class, in nats; smaller is better.
+- **published** is the paper's method as printed, with the smallest repairs that make it run
+  (`docs/published.md`). Its privacy guarantee is not proven. *Solved jointly* is the same problem (P2) without
+  the stall of Algorithm 1.
+- **proven** is this package's own mechanism, whose guarantee is proven.
+- *No privacy* is the KL of refitting a fresh sample of the fitted mixture: a release below that line costs
+  less than the accident of which rows were drawn.
+- All methods get the same (ε, δ = 1e-5). The baselines split ε by a grid search on each data set, as the paper
+  describes. R1SMG is drawn throughout; the paper leaves it out of all figures but two, and its
+  statements about "the baselines" elsewhere do not cover it.
+- KL is skewed over data sets, so intervals are bootstrap intervals of the mean. A trend holds if the ends
+  agree with it and no step leaves the interval of the one before on the wrong side.
+- Label level, which all figures but the last use, protects labels and treats features as public (the
+  paper's Definition 1). Where classes are far apart, clusters of the public features are the classes, and only
+  the label of each cluster is left to protect: the proven mechanism uses that, and its KL can be close
+  to zero. Whether labels alone are worth protecting is the first question to ask of one's data."""
 
 CLOSING = """\
 Each number below is computed when this page is made. `docs/guarantees.md` has the arguments."""
@@ -62,8 +68,10 @@ all trials, classes and hours.""",
 The published curve is nearly flat: at this N its KL is the price of γ*, not of privacy.""",
     "mnist-accuracy": """\
 The reference is the classifier of the non-private fit in the same five components. KL and accuracy do not rank
-methods alike in every case: accuracy needs the boundaries only.""",
+methods alike in every case: accuracy needs the boundaries only. "Close" is the paper's word; five points of
+accuracy is our reading of it. What keeps published away is the noise of γ*, which a larger ε does not remove.""",
     "mnist-mlp": """\
+The order is that of means over trials; neighbouring ε can change places by the luck of the synthetic rows.
 One epoch of 39 whole batches at rate 0.01 ends long before convergence. All curves of a trial start from
 the same weights. The paper preserves "the class histogram" when it samples; the true histogram is
 private, so we use the released weights.""",
