@@ -14,6 +14,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 def write_chart(rows: list[Forecast], path: Path, target_kl: float | None = None) -> None:
     """Write the chart as .svg, .png or .pdf, by the name's ending."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -28,11 +29,24 @@ def write_chart(rows: list[Forecast], path: Path, target_kl: float | None = None
         )
     if target_kl is not None:
         left.axhline(target_kl, color="0.4", linestyle="--", linewidth=1)
-        left.annotate("target", (1, target_kl), xycoords=("axes fraction", "data"), ha="right")
+        left.annotate(
+            "target",
+            (1, target_kl),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="right",
+        )
     left.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="expected KL(released || fitted)")
     right.set(xscale="log", xlabel="epsilon", ylabel="accuracy (dotted: without privacy)")
     left.legend(frameon=False)
+    left.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    left.yaxis.set_minor_locator(NullLocator())
+    left.yaxis.set_major_formatter("{x:g}")
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks(sorted({row.epsilon for row in rows}))
+        axes.xaxis.set_major_formatter("{x:g}")
     with whole_file(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lstrip(".").lower() or "svg", dpi=150)
