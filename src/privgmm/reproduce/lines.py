@@ -80,7 +80,7 @@ def small_print(table: Table, column: str) -> str:
     """Where the rows came from, what was averaged, and what was cut off."""
     text = f"{table.rows[0].data}\nmean of {table.trials} trials, bands: 95 % interval of the mean"
     if column.startswith("kl") and any(
-        table.mean(column, method=m, x=x) < KL_FLOOR for m in table.methods for x in table.xs
+        (table.curve(method, column).low < KL_FLOOR).any() for method in table.methods
     ):
         text += f"; values below {KL_FLOOR:g} are drawn there"
     return text
