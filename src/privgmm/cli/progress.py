@@ -38,3 +38,17 @@ def passing(what: str) -> Iterator[Progress]:
             status.update(f"{what} ... {total:,} rows passed over")
 
         yield passed
+
+
+@contextlib.contextmanager
+def counting(what: str, total: int) -> Iterator[Progress]:
+    """A bar that fills as rows are reported, on a terminal's stderr only."""
+    if not sys.stderr.isatty():
+        yield lambda rows: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda rows: bar.advance(task, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from privgmm.cli.progress import working
+from privgmm.cli.progress import counting
 from privgmm.errors import InputError
 from privgmm.files import whole_file
 from privgmm.releases import Release
@@ -18,6 +18,7 @@ def run(path: Path, n: int, output: Path, per_class: bool, seed: int | None) -> 
     if n < 1:
         raise InputError(f"Ask for at least one row, got -n {n}.")
     release = Release.load(path)
-    with working(f"Sampling {n:,} rows"), whole_file(output) as temporary:
-        write_rows(release, n, temporary, output.suffix.lower(), per_class, seed)
+    total = n * release.mixture.n_classes if per_class else n
+    with counting(f"Sampling {total:,} rows", total) as progress, whole_file(output) as temporary:
+        write_rows(release, n, temporary, output.suffix.lower(), per_class, seed, progress)
     print(f"Wrote {output}.")
