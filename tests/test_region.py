@@ -23,7 +23,7 @@ def test_box_corners_lie_on_the_unit_sphere():
 
 
 def test_huge_rows_stay_finite():
-    region = stated_region(2, None, 1e-3, None)
+    region = stated_region(2, None, 1e-90, None)
     assert np.isfinite(region.to_unit(np.array([[1e308, -1e308]]))).all()
 
 
@@ -43,6 +43,9 @@ def test_huge_rows_stay_finite():
         (None, 1.0, [0, 0, 0]),
         (None, 1.0, [np.nan, 0]),
         (None, 1.0, "x"),
+        (None, 1e-300, None),
+        (None, 1.0, 1e200),
+        ((-1e308, 1e308), None, None),
     ],
 )
 def test_refusals_are_one_sentence(bounds, radius, center):

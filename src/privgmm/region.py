@@ -14,6 +14,8 @@ from privgmm.model.mixture import Floats
 # Rows far outside are brought this close before any arithmetic, so that 1e308 cannot overflow;
 # the clip into the ball itself is the privacy layer's, in integers.
 _FAR = 1e6
+# Squares and products of coordinates must stay far inside the range of floats.
+LARGEST, SMALLEST = 1e100, 1e-100
 # Rows mapped at a time: scale and center, repeated for them, stay in cache.
 _BLOCK = 4096
 
@@ -65,7 +67,7 @@ def stated_region(dim: int, bounds: Any, radius: float | None, center: ArrayLike
             "(with center) or bounds=(lo, hi)."
         )
     if radius is not None:
-        return _ball(dim, radius, center)
+        return _sized(_ball(dim, radius, center))
     if center is not None:
         raise InputError("A center goes with a radius; bounds=(lo, hi) already fix the center.")
     try:
@@ -75,7 +77,19 @@ def stated_region(dim: int, bounds: Any, radius: float | None, center: ArrayLike
     half = high / 2 - low / 2
     if not (np.isfinite(half).all() and (half > 0).all()):
         raise InputError("Bounds must be finite with lo < hi in every column.")
-    return Region(low / 2 + high / 2, half * np.sqrt(dim))
+    return _sized(Region(low / 2 + high / 2, half * np.sqrt(dim)))
+
+
+def _sized(region: Region) -> Region:
+    if (
+        region.scale.min() < SMALLEST
+        or region.scale.max() > LARGEST
+        or np.abs(region.center).max() > LARGEST
+    ):
+        raise InputError(
+            f"Stated bounds must lie between {SMALLEST:g} and {LARGEST:g} in size; rescale the columns."
+        )
+    return region
 
 
 def _ball(dim: int, radius: float, center: ArrayLike | None) -> Region:

@@ -138,6 +138,7 @@ def test_refusals(changes, words):
             "needs labels",
         ),
         (np.zeros((0, 2)), [], LABEL, "rows"),
+        (X * 1e300, Y, LABEL, "rescale"),
     ],
 )
 def test_refusals_of_rows(x, y, settings, words):

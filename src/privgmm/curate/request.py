@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from privgmm.errors import InputError, PrivacyLeakWarning
 from privgmm.model.mixture import ClassName
 from privgmm.privacy import Adjacency
 from privgmm.privacy.accounting import check_epsilon_delta
 from privgmm.proven.weighting import Weighting
-from privgmm.region import stated_region
+from privgmm.region import LARGEST, stated_region
 from privgmm.releases.guarantee import Unit
 from privgmm.statistics import ArraySource, Source
 from privgmm.statistics.opening import Opened
@@ -91,6 +93,8 @@ def checked(request: Request) -> Request:
         )
     if request.unit == "record":
         stated_region(request.source.dim, **request.stated)
+    else:
+        _refuse_overflowing(request)
     if request.rows.classes_from_data:
         warnings.warn(
             "The class list was read from the private labels; state it with classes=... "
@@ -100,6 +104,16 @@ def checked(request: Request) -> Request:
         )
     request.rows.check()
     return request
+
+
+def _refuse_overflowing(request: Request) -> None:
+    """Features are public here, so their size may be told; squares of larger ones are not numbers."""
+    for rows in request.rows.features.chunks():
+        far = np.flatnonzero(np.abs(rows).max(axis=0, initial=0.0) > LARGEST)
+        if far.size:
+            raise InputError(
+                f"Feature columns {far.tolist()} hold values beyond {LARGEST:g}; rescale them first."
+            )
 
 
 def check_words(unit: Unit, y: object, label: str | None, n_components: int | None) -> None:
