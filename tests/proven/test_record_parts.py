@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from privgmm.proven.denoise import kl_optimal
+from privgmm.proven.record import hidden_cost
 from privgmm.proven.record_frames import Frames, Moments, axis_frames, clip_radius, refined
 from privgmm.proven.record_marginals import Located, locate
 from privgmm.proven.record_posterior import Posterior, lower_inverse
@@ -139,3 +140,10 @@ def test_more_signal_clips_less() -> None:
     radii = [clip_radius(3, signal) for signal in (1, 100, 1e4, 1e8)]
     assert radii == sorted(radii)
     assert radii[-1][1] > 0.9999
+
+
+def test_a_class_that_noise_hides_is_taken_to_be_far_off() -> None:
+    cost = hidden_cost(np.array([0.0, 2.0, 4.0, 9.0]), np.array([0.5, 0.5, 0.5, 0.5]))
+    np.testing.assert_allclose(cost, [11.5, 5.5, 0.0, 0.0])
+    # What the posterior expects already is not counted twice.
+    assert hidden_cost(np.array([0.0]), np.array([20.0])).tolist() == [0.0]

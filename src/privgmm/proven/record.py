@@ -35,6 +35,8 @@ from privgmm.proven.weighting import Weighting
 Parameters = tuple[Floats, Floats, Floats]
 
 _WARM, _KEEP = 80, 60
+# See hidden_cost: nats, and standard deviations of the count.
+HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
 
 
 def release_record(
@@ -84,8 +86,21 @@ def released(session: Session, weights: Weighting) -> Parameters:
     inverse = frames.inverse
     covariances = inverse @ best.covariances @ inverse.transpose(0, 2, 1)
     means = frames.centres + np.einsum("kij,kj->ki", inverse, best.means)
-    share = np.exp(best.log_weights) if weights == "kl" else expected_counts
+    share = expected_counts
+    if weights == "kl":
+        share = np.exp(best.log_weights - hidden_cost(counts / np.sqrt(variance), best.expected_kl))
     return share / share.sum(), means, (covariances + covariances.transpose(0, 2, 1)) / 2
+
+
+def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
+    """What the posterior leaves out of the expected KL of a class that noise hides.
+
+    The posterior explores one place. A class whose count is not ``seen`` by several standard deviations may
+    lie anywhere else, where the KL is in the tens or hundreds; leaving such a class out costs only its
+    small share. Its KL is therefore taken to be at least HIDDEN_KL, falling to nothing at SURELY_SEEN.
+    """
+    floor = HIDDEN_KL * np.maximum(1 - seen / SURELY_SEEN, 0.0)
+    return np.maximum(floor - expected_kl, 0.0)
 
 
 def denoised(
