@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from privgmm.errors import BudgetError, InputError
-from privgmm.privacy import Adjacency, Curator, SeededNoise, mu_from_epsilon
+from privgmm.privacy import Adjacency, Curator, SeededNoise
 from privgmm.statistics import ArraySource
-from privgmm.transform.private import split_budget, standardise_privately
+from privgmm.transform.private import standardise_privately
 
 LOW, HIGH = [-10.0, 0.0, 0.0], [10.0, 100.0, 1000.0]
 
@@ -68,19 +68,3 @@ def test_refusals_spend_nothing() -> None:
     with pytest.raises(BudgetError):
         standardise_privately(private, LOW, HIGH, mu=1.0, n_rows=10)
     assert private.mechanisms == ()
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
-@pytest.mark.parametrize("share", [1e-3, 0.1, 0.9])
-def test_split_budgets_add_up_to_no_more_than_the_whole(epsilon: float, share: float) -> None:
-    step, left = split_budget(epsilon, 1e-5, share)
-    whole = mu_from_epsilon(epsilon, 1e-5) ** 2
-    spent = step**2 + mu_from_epsilon(left, 1e-5) ** 2
-    assert (1 - 1e-5) * whole < spent <= whole
-    assert np.isclose(step**2, share * whole)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
-def test_shares_that_make_no_sense(share: float) -> None:
-    with pytest.raises(InputError, match="share"):
-        split_budget(1.0, 1e-5, share)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from privgmm.curate.proven import proven
-from privgmm.curate.request import Request, check_words, checked, feature_names_of
+from privgmm.curate.request import Request, checked, feature_names_of
 from privgmm.errors import InputError
 from privgmm.model.mixture import ClassName
 from privgmm.privacy.accounting import mu_from_epsilon
@@ -76,7 +76,8 @@ def release(
     """
     if mechanism not in ("proven", "published"):
         raise InputError(f"The mechanism must be 'proven' or 'published', got {mechanism!r}.")
-    check_words(unit, y, label, n_components)
+    if unit == "label" and y is None and label is None:
+        raise InputError("Label-level releases need labels; give y (the label column).")
     request = checked(
         Request(
             open_rows(X, y, label, columns, classes, n_components, client, progress),

@@ -84,8 +84,6 @@ def checked(request: Request) -> Request:
             "The share of the budget for preprocessing must lie strictly between 0 and 1, "
             f"got {request.preprocessing_share}."
         )
-    if request.unit == "label" and not request.labelled:
-        raise InputError("Label-level releases need labels; give y (the label column).")
     if request.unit == "label" and len(request.classes) < 2:
         raise InputError(
             "Protecting labels needs at least two classes; state the class list, "
@@ -113,17 +111,6 @@ def _refuse_overflowing(request: Request) -> None:
         if far.size:
             raise InputError(
                 f"Feature columns {far.tolist()} hold values beyond {LARGEST:g}; rescale them first."
-            )
-
-
-def check_words(unit: Unit, y: object, label: str | None, n_components: int | None) -> None:
-    """Refuse what cannot be opened: unlabelled rows without a number of components."""
-    if y is None and label is None:
-        if unit == "label":
-            raise InputError("Label-level releases need labels; give y (the label column).")
-        if n_components is None or n_components < 1:
-            raise InputError(
-                "Rows without labels need n_components, the number of components to fit."
             )
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privgmm.errors import BudgetError, InputError
+from privgmm.errors import InputError
 from privgmm.model.mixture import Floats
-from privgmm.privacy import Curator, epsilon_from_mu, mu_from_epsilon
-from privgmm.privacy.accounting import SMALLEST_EPSILON
+from privgmm.privacy import Curator
 from privgmm.privacy.column_moments import SQUARE_STEP, ColumnMoments
 from privgmm.transform.standardise import Standardise
 from privgmm.transform.step import vector
@@ -36,25 +33,6 @@ def standardise_privately(
     mean, deviation = _mean_and_deviation(totals[1:] / n, sigma / n, query)
     half, middle = high / 2 - low / 2, low / 2 + high / 2
     return Standardise(middle + half * mean, half * deviation, "private-budget")
-
-
-def split_budget(epsilon: float, delta: float, share: float) -> tuple[float, float]:
-    """(mu for a step, epsilon left for the release) that together cost (epsilon, delta).
-
-    ``share`` is the step's part of mu^2, the quantity that adds up under composition.
-    """
-    if not 0 < share < 1:
-        raise InputError(f"The share of the budget must lie strictly between 0 and 1, got {share}.")
-    mu = mu_from_epsilon(epsilon, delta)
-    # The margin covers the conversion from mu to epsilon and back, a relative 1e-9 each.
-    left = epsilon_from_mu(mu * math.sqrt(1 - share) * (1 - 1e-7), delta)
-    # epsilon_from_mu never answers below its floor, which may cost more than what is left.
-    if left <= SMALLEST_EPSILON or mu_from_epsilon(left, delta) > mu * math.sqrt(1 - share):
-        raise BudgetError(
-            f"A share of {share:g} leaves too little of epsilon={epsilon:g} for the release; "
-            "choose a smaller share."
-        )
-    return mu * math.sqrt(share), left
 
 
 def _grid(query: ColumnMoments) -> Floats:
