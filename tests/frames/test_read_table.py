@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,11 @@ def test_gzip(tmp_path: Path) -> None:
         ("a,b\n", {}, "has no rows"),
         ("a,b\n\n\n", {}, "has no rows"),
         (f"{SECRET},x\n1,y\n", {"label": "z"}, "looks like data"),
-        ("5,4,4\n1,2,3\n", {}, "more than one column named (a number)"),
+        ("5,4,4\n1,2,3\n", {}, "looks like data"),
+        ("7,secret\n1,y\n", {"label": "z"}, "looks like data"),
+        (f"{'9' * 5000},a\n1,2\n", {}, "looks like data"),
+        ("5,6,secret\n1,2,y\n", {"label": "z"}, "none of its 3 columns has that name"),
+        (f'"a,y\n{SECRET},secret"\n1,2\n', {"label": "z"}, "runs over several lines"),
         (",a\n0,1\n", {}, "without a name of its own"),
         ("a;b\n1;2\n", {}, "commas between cells"),
         ("a,b\n1,2\n".encode("utf-16"), {}, "neither Parquet nor UTF-8"),
@@ -140,6 +145,30 @@ def test_refusals_of_a_csv(
     tmp_path: Path, text: str | bytes, options: dict[str, object], sentence: str
 ) -> None:
     assert sentence in refusal(write(tmp_path, text), **options)
+
+
+@pytest.mark.parametrize("header", ["0,1,y", "1,2,3", "0,y", "2019,2020,y", "400,410,420,y"])
+def test_numbers_that_count_are_column_names(tmp_path: Path, header: str) -> None:
+    row = ",".join("1" for _ in header.split(","))
+    assert read_table(write(tmp_path, f"{header}\n{row}\n")).n_rows == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a,y\n{SECRET}x,u\n",
+        f"a,y\n1,u\n2,v,{SECRET}\n",
+        f"a,y\n1,u\n2,v,{SECRET}\n".encode() + b"1,\xff,3\n",
+    ],
+)
+def test_not_even_a_traceback_shows_a_cell(
+    tmp_path: Path, text: str | bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Arrow's own errors quote cells, so a refusal must not carry them as its context."""
+    with pytest.raises(InputError) as refused:
+        read_table(write(tmp_path, text), label="y")
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
+    assert capfd.readouterr().err == ""
 
 
 def test_messages_list_at_most_ten_columns(tmp_path: Path) -> None:

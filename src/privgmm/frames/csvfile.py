@@ -31,20 +31,25 @@ def csv_batches(path: Path, choice: Choice) -> Iterator[Any]:
     names, has_rows = _header(path)
     if not has_rows:
         return
-    wrong: list[int] = []
     types = {name: pa.float64() for name in choice.features}
     try:
-        yield from _stream(path, choice, types, wrong, names)
+        yield from _stream(path, choice, types, names)
     except _failures():
-        refuse_text(_text_columns(path, choice, names), str(path))
+        pass
+    else:
+        return
+    # Outside the block above: an exception raised inside it would carry Arrow's, and the cell that
+    # Arrow quotes, into every traceback.
+    ragged = _ragged_lines(path, len(names))
+    if ragged:
         raise InputError(
-            f"{path} is not a readable CSV file; save it as UTF-8 text with commas between cells."
-        ) from None
-    if wrong:
-        raise InputError(
-            f"{path} has {len(wrong)} lines whose number of cells is not {len(names)}, the number "
+            f"{path} has {ragged} lines whose number of cells is not {len(names)}, the number "
             "of its columns; repair or remove those lines."
         )
+    refuse_text(_text_columns(path, choice, names), str(path))
+    raise InputError(
+        f"{path} is not a readable CSV file; save it as UTF-8 text with commas between cells."
+    )
 
 
 def csv_labels(path: Path, label: str) -> set[str]:
@@ -57,14 +62,10 @@ def csv_labels(path: Path, label: str) -> set[str]:
 
 
 def _stream(
-    path: Path, choice: Choice, types: dict[str, Any], wrong: list[int], names: tuple[str, ...]
+    path: Path, choice: Choice, types: dict[str, Any], names: tuple[str, ...]
 ) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
-
-    def count(row: Any) -> str:
-        wrong.append(row.actual_columns)
-        return "skip"
 
     width = sum(len(name) + 1 for name in names)
     included = [*choice.features] + ([choice.label] if choice.label is not None else [])
@@ -77,7 +78,6 @@ def _stream(
             newlines_in_values=True,
             # In a file of one column an empty line is a missing cell, not decoration.
             ignore_empty_lines=len(names) > 1,
-            invalid_row_handler=count,
         ),
         convert_options=arrow_csv.ConvertOptions(
             include_columns=included,
@@ -90,6 +90,18 @@ def _stream(
         yield from reader
 
 
+def _ragged_lines(path: Path, n_columns: int) -> int:
+    """How many lines have another number of cells than the header (a second, slower pass).
+
+    Arrow could count them on the way, but prints a traceback when such a line is not UTF-8.
+    """
+    with _text(path) as text:
+        try:
+            return sum(len(row) != n_columns for row in csv.reader(text) if row)
+        except csv.Error:
+            return 0  # a cell too long for this reader; the caller says what else is wrong
+
+
 def _text_columns(path: Path, choice: Choice, names: tuple[str, ...]) -> list[str]:
     """Which chosen features hold cells that are not numbers (a second, slower pass)."""
     import pyarrow as pa
@@ -98,7 +110,7 @@ def _text_columns(path: Path, choice: Choice, names: tuple[str, ...]) -> list[st
     types = {name: pa.string() for name in choice.features}
     found: set[str] = set()
     try:
-        for batch in _stream(path, choice, types, [], names):
+        for batch in _stream(path, choice, types, names):
             # The columns come in the order in which _stream includes them: features first.
             for j, name in enumerate(choice.features):
                 try:
@@ -129,7 +141,12 @@ def _header(path: Path) -> tuple[tuple[str, ...], bool]:
         raise InputError(
             f"{path} separates its cells by semicolons or tabs; save it with commas between cells."
         )
-    if any(looks_like_data(name) for name in header):
+    # An unclosed quote takes lines of data into a name, which messages would then show.
+    if any("\n" in name or "\r" in name for name in header):
+        raise InputError(
+            f"A column name of {path} runs over several lines; close its quote or shorten the name."
+        )
+    if looks_like_data(header):
         raise InputError(
             f"The first line of {path} looks like data; add a header line with column names."
         )

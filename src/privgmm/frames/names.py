@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from privgmm.errors import InputError
 
 _LISTED = 10
 _LONGEST = 60
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-_INTEGER = re.compile(r"\s*[+-]?\d+\s*")
+_INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*")
 # Bytes that were not UTF-8, as Python marks them.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Names that pandas gives to a saved row index, which is an identifier and not a feature.
@@ -44,9 +45,26 @@ def _shown(name: str) -> str:
     return repr(name if len(name) <= _LONGEST else name[:_LONGEST] + "...")
 
 
-def looks_like_data(name: str) -> bool:
-    """A header names no column 5.1: such a file has no header. (Columns 0, 1, 2 are common.)"""
-    return bool(_NUMBER.fullmatch(name)) and not _INTEGER.fullmatch(name)
+def _offer(names: tuple[str, ...]) -> str:
+    """The columns there are. Numbers among them may be a record's, and then the texts are too."""
+    if any(_NUMBER.fullmatch(name) for name in names):
+        return f"none of its {len(names)} columns has that name"
+    return f"its columns are {shown(names)}"
+
+
+def looks_like_data(header: Sequence[str]) -> bool:
+    """Whether a first line is a record rather than names: one without a header would be shown.
+
+    No column is named 5.1. Whole numbers are names where they count: 0, 1, 2 or 400, 410, 420.
+    """
+    numbers = [name for name in header if _NUMBER.fullmatch(name)]
+    if not all(_INTEGER.fullmatch(name) for name in numbers):
+        return True
+    counted = [int(name) for name in numbers[:_LISTED]]
+    if len(counted) < 3:
+        return counted not in ([], [0], [1]) and counted[1:] != [counted[0] + 1]
+    step = counted[1] - counted[0]
+    return step < 1 or any(b - a != step for a, b in pairwise(counted))
 
 
 def check_names(names: Sequence[object], where: str) -> tuple[str, ...]:
@@ -74,9 +92,7 @@ def choose(
         raise InputError("The columns must be a list of names, not one text.")
     known = set(names)
     if label is not None and label not in known:
-        raise InputError(
-            f"{where} has no label column {_shown(str(label))}; its columns are {shown(names)}."
-        )
+        raise InputError(f"{where} has no label column {_shown(str(label))}; {_offer(names)}.")
     if columns is None:
         features = tuple(name for name in names if name != label)
         unnamed = [name for name in features if _INDEX.fullmatch(name)]
@@ -102,9 +118,7 @@ def _check_wanted(
 ) -> None:
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise InputError(
-            f"{where} has no column named {shown(unknown)}; its columns are {shown(names)}."
-        )
+        raise InputError(f"{where} has no column named {shown(unknown)}; {_offer(names)}.")
     if label in wanted:
         raise InputError(
             f"The label column {_shown(str(label))} cannot also be a feature; leave it out."
