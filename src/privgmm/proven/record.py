@@ -10,33 +10,39 @@ the stated region: the unit ball around zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from privgmm.model.mixture import Floats
 from privgmm.privacy import Curator
-from privgmm.proven.denoise import Denoised, kl_optimal
 from privgmm.proven.record_budget import (
     AGAIN,
     FINAL,
     FIRST,
     LOOKS,
     Plan,
-    chain_count,
-    prior_exponent,
-    prior_floor,
 )
 from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined, unresolved
-from privgmm.proven.record_marginals import Located
-from privgmm.proven.record_posterior import Posterior, fewest, row_count, unpack
 from privgmm.proven.record_rounds import Session, histogram_round, moment_round
-from privgmm.proven.record_sampler import sample
 from privgmm.proven.weighting import Weighting
 
 Parameters = tuple[Floats, Floats, Floats]
 
-_WARM, _KEEP = 80, 60
 # See hidden_cost: nats, and standard deviations of the count.
 HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All noisy answers of a release: the histograms, the rounds of moments, and what both say
+    of the class counts (K,)."""
+
+    frames: Frames
+    rounds: tuple[Moments, ...]
+    located: Located
+    counts: Floats
+    variance: Floats
 
 
 def release_record(
@@ -60,6 +66,11 @@ def release_record(
 
 def released(session: Session, weights: Weighting) -> Parameters:
     """Steps (1) to (4) with the session's budget."""
+    return finished(asked(session), weights)
+
+
+def asked(session: Session) -> Answers:
+    """Steps (1) to (3): all that is ever seen of the rows."""
     located = histogram_round(session)
     frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
     counts, variance = located.counts, located.counts_sd**2
@@ -82,14 +93,22 @@ def released(session: Session, weights: Weighting) -> Parameters:
         answer = look(frames, AGAIN)
     frames = refined(answer, counts)
     look(frames, FINAL)
-    best, expected_counts = denoised(frames, tuple(rounds), located, counts)
-    inverse = frames.inverse
+    return Answers(frames, tuple(rounds), located, counts, variance)
+
+
+def finished(answers: Answers, weights: Weighting, copies: int = 1) -> Parameters:
+    """Step (4). The answers of several releases, stacked class after class, give those releases."""
+    best, expected_counts = denoised(answers, copies)
+    inverse = answers.frames.inverse
     covariances = inverse @ best.covariances @ inverse.transpose(0, 2, 1)
-    means = frames.centres + np.einsum("kij,kj->ki", inverse, best.means)
-    share = expected_counts
+    means = answers.frames.centres + np.einsum("kij,kj->ki", inverse, best.means)
+    share = draws[0].mean(axis=0)
     if weights == "kl":
-        share = np.exp(best.log_weights - hidden_cost(counts / np.sqrt(variance), best.expected_kl))
-    return share / share.sum(), means, (covariances + covariances.transpose(0, 2, 1)) / 2
+        seen = answers.counts / np.sqrt(answers.variance)
+        share = np.exp(best.log_weights - hidden_cost(seen, best.expected_kl))
+    by_release = share.reshape(copies, -1)
+    by_release = by_release / by_release.sum(axis=1, keepdims=True)
+    return by_release.ravel(), means, (covariances + covariances.transpose(0, 2, 1)) / 2
 
 
 def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
@@ -101,26 +120,3 @@ def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
     """
     floor = HIDDEN_KL * np.maximum(1 - seen / SURELY_SEEN, 0.0)
     return np.maximum(floor - expected_kl, 0.0)
-
-
-def denoised(
-    frames: Frames, rounds: tuple[Moments, ...], located: Located, counts: Floats
-) -> tuple[Denoised, Floats]:
-    """The KL-optimal release in the frames' coordinates, and the expected class counts."""
-    n_classes, d = frames.centres.shape
-    posterior = Posterior(frames, rounds, located, prior_exponent(d), prior_floor(d))
-    last = rounds[-1]
-    size = 1 + d + d * (d + 1) // 2
-    start, scale = np.zeros((n_classes, size)), np.empty((n_classes, size))
-    start[:, 0] = np.log(np.maximum(counts - fewest(d), 1.0))
-    # Posterior scales if noise were all: the sampler adapts one factor per class.
-    scale[:, 0] = np.clip(last.count_sd / np.exp(start[:, 0]), 1e-4, 0.7)
-    seen = np.maximum(counts, fewest(d))
-    scale[:, 1 : 1 + d] = np.clip(last.total_sd / seen, 1e-7, 1.0)[:, None]
-    scale[:, 1 + d :] = np.clip(0.7 * last.second_sd / seen, 1e-7, 0.4)[:, None]
-    draws = sample(posterior, start, scale, chain_count(d), _WARM, _KEEP)
-    # (keep, K, chains, D) -> (draws, K, D)
-    draws = draws.transpose(0, 2, 1, 3).reshape(-1, n_classes, size)
-    log_excess, m, L, _ = unpack(draws, d)
-    n = row_count(log_excess, d)
-    return kl_optimal(n, m, L), n.mean(axis=0)
