@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
-import tempfile
+import re
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,33 +17,126 @@ from privgmm.errors import InputError
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; move it into place only if the block succeeds.
 
-    A crash leaves the old file or the new one, never a part. Failures of the file system become one sentence.
+    A crash leaves the old file or the new one, never a part; what a killed process left beside it is
+    removed by the next one. Failures of the file system become one sentence.
     """
     target = Path(path)
     temporary: Path | None = None
+    handle: int | None = None
+    with _sentences(target):
+        try:
+            _check_kind(target)
+            _sweep(target)
+            while handle is None:
+                # Named before it is there: an interrupt at any point finds what to remove.
+                temporary = target.parent / f"{_stem(target)}{secrets.token_hex(8)}.part"
+                handle = _claimed(temporary)
+            assert temporary is not None
+            yield temporary
+            os.fsync(handle)
+            # Temporary files are private; a published file is readable as any new file would be.
+            os.fchmod(handle, 0o666 & ~_umask())
+            temporary.replace(target)
+            temporary = None
+            _sync_folder(target.parent)
+        finally:
+            # What cannot be removed now is swept later; the failure that led here is told.
+            with contextlib.suppress(OSError, ValueError):
+                if temporary is not None:
+                    temporary.unlink(missing_ok=True)
+            if handle is not None:
+                os.close(handle)
+
+
+def check_target(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
+    """Refuse a place where no file can be made, or that is read, before anything is spent on it."""
+    target = Path(path)
+    with _sentences(target):
+        _check_kind(target)
+        if not target.parent.is_dir():
+            raise InputError(f"Cannot write {target}: the folder {target.parent} does not exist.")
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise InputError(f"Cannot write {target}: the folder {target.parent} is read-only.")
+        target.exists()  # a name that is too long is told here
+    if any(_reads(source, target) for source in inputs if source is not None):
+        raise InputError(f"Cannot write {target}: this command reads it; name another file.")
+
+
+def _check_kind(target: Path) -> None:
+    """A folder, a pipe or a device is never replaced by a file."""
+    if target.is_dir():
+        raise InputError(f"Cannot write {target}: it is a folder; name a file.")
+    if target.exists() and not target.is_file():
+        raise InputError(f"Cannot write {target}: it is no ordinary file; name another one.")
+
+
+def _reads(source: str | os.PathLike[str], target: Path) -> bool:
+    """Whether the target is the source, or an existing file in the folder that is the source."""
+    with contextlib.suppress(OSError, ValueError):
+        if os.path.samefile(source, target):
+            return True
+        return target.exists() and os.path.samefile(source, target.parent)
+    return False
+
+
+@contextlib.contextmanager
+def _sentences(target: Path) -> Iterator[None]:
+    """Turn every failure of the file system into one sentence."""
     try:
-        if target.is_dir():
-            raise InputError(f"Cannot write {target}: it is a folder; name a file.")
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent
-        )
-        os.close(handle)
-        temporary = Path(name)
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        # mkstemp makes private files; a published file is readable as any new file would be.
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-        temporary = None
+        yield
     except (OSError, ValueError) as problem:
         if isinstance(problem, InputError):
             raise
         reason = getattr(problem, "strerror", None) or "the path is not usable"
         raise InputError(f"Cannot write {target}: {reason}.") from None
+
+
+def _stem(target: Path) -> str:
+    return f".{target.name[:40]}."
+
+
+def _claimed(temporary: Path) -> int | None:
+    """A new file that is locked while its writer lives; None if a sweep was faster than the lock."""
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        # Without locks in this file system nobody sweeps either.
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if temporary.exists():
+            return handle
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
+
+
+def _sweep(target: Path) -> None:
+    """Remove temporary files of this target whose writers died: nobody holds their locks."""
+    left = re.compile(re.escape(_stem(target)) + r"[0-9a-f]{16}\.part")
+    with contextlib.suppress(OSError):
+        for name in filter(left.fullmatch, os.listdir(target.parent)):
+            with contextlib.suppress(OSError):
+                _remove_unlocked(target.parent / name)
+
+
+def _remove_unlocked(path: Path) -> None:
+    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have a new name survive a power cut. The file is whole either way, so failing is no failure."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _umask() -> int:

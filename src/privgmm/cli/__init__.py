@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
+from types import FrameType
+
+_INTERRUPTED = "Interrupted; no file was left half-written."
+
+
+class Terminated(BaseException):
+    """The process was asked to end; raised so that temporary files are removed on the way out."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Whoever ignores a signal (nohup) goes on ignoring it.
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _terminate)
     sys.exit(run(arguments))
 
 
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0, 2 for bad input, 130 when interrupted."""
+    """Run the command line; returns the exit code.
+
+    0; 2 for bad input; 130 when interrupted by Ctrl-C, 143 when terminated.
+    """
     from privgmm.cli.app import command
     from privgmm.errors import InputError
 
@@ -22,10 +41,13 @@ def run(arguments: list[str] | None = None) -> int:
             warnings.filterwarnings("always", category=_leak_warning())
             warnings.showwarning = _show_warning
             outcome = command()(arguments, prog_name="privgmm", standalone_mode=False)
+        sys.stdout.flush()
     except InputError as problem:
         return _refuse(str(problem))
     except KeyboardInterrupt:
-        return _say("Interrupted; nothing was written.", 130)
+        return _say(_INTERRUPTED, 130)
+    except Terminated:
+        return _say(_INTERRUPTED, 143)
     except MemoryError:
         return _refuse("There is not enough memory for this table; select fewer columns or rows.")
     except BrokenPipeError:
@@ -34,6 +56,9 @@ def run(arguments: list[str] | None = None) -> int:
         return 1
     except Exception as problem:
         return _unexpected(problem)
+    # The parser turns Ctrl-C into this code and says nothing.
+    if outcome == 130:
+        return _say(_INTERRUPTED, 130)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -46,7 +71,7 @@ def _unexpected(problem: Exception) -> int:
     if callable(message):
         return _refuse(" ".join(str(message()).split()) + " See privgmm --help.")
     if type(problem).__name__ == "Abort":
-        return _say("Interrupted; nothing was written.", 130)
+        return _say(_INTERRUPTED, 130)
     return _say(
         f"privgmm failed on an unexpected {type(problem).__name__}; nothing was written. "
         "Please report how it was called, without your data.",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privgmm.cli.progress import Progress, passing
 from privgmm.errors import InputError
+from privgmm.files import check_target
 from privgmm.model.mixture import ClassName
 from privgmm.releases.guarantee import Unit
 
@@ -47,7 +48,14 @@ def run(options: Options) -> None:
     from privgmm.privacy.accounting import check_epsilon_delta
 
     check_epsilon_delta(options.epsilon, options.delta)
-    _check_output(options.output)
+    check_target(
+        options.output,
+        options.data,
+        options.ledger,
+        options.center,
+        options.bounds,
+        options.preprocess,
+    )
     if options.label is None and options.components is None:
         raise InputError("Name the label column with --label, or give --components without one.")
     if options.scheduler is not None and options.engine != "dask":
@@ -121,14 +129,6 @@ def _steps(text: str | None) -> list[Any]:
 
         return list(public_steps(Path(text)))
     return [part.strip() for part in text.split(",")]
-
-
-def _check_output(path: Path) -> None:
-    """Refuse an unusable -o before any budget is spent."""
-    if path.is_dir():
-        raise InputError(f"Cannot write {path}: it is a folder; name a file with -o.")
-    if not path.parent.is_dir():
-        raise InputError(f"Cannot write {path}: the folder {path.parent} does not exist.")
 
 
 def _listed(text: str | None) -> list[str] | None:

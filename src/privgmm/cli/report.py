@@ -6,12 +6,14 @@ from pathlib import Path
 
 from privgmm.cli.progress import working
 from privgmm.errors import InputError
+from privgmm.files import check_target
 from privgmm.releases import Release
 
 
 def run(path: Path, output: Path, reference: Path | None, label: str | None) -> None:
     from privgmm.report import write_report
 
+    check_target(output, path, reference)
     release = Release.load(path)
     rows = None
     if reference is not None:

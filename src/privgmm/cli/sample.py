@@ -6,7 +6,7 @@ from pathlib import Path
 
 from privgmm.cli.progress import counting
 from privgmm.errors import InputError
-from privgmm.files import whole_file
+from privgmm.files import check_target, whole_file
 from privgmm.releases import Release
 
 
@@ -17,6 +17,7 @@ def run(path: Path, n: int, output: Path, per_class: bool, seed: int | None) -> 
         raise InputError(f"Name the output .csv or .parquet, got {output.name!r}.")
     if n < 1:
         raise InputError(f"Ask for at least one row, got -n {n}.")
+    check_target(output, path)
     release = Release.load(path)
     total = n * release.mixture.n_classes if per_class else n
     with counting(f"Sampling {total:,} rows", total) as progress, whole_file(output) as temporary:
