@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from privgmm.proven import record_draws
 from privgmm.proven.denoise import kl_optimal
 from privgmm.proven.record import hidden_cost
+from privgmm.proven.record_draws import posterior_draws
 from privgmm.proven.record_frames import Frames, Moments, axis_frames, clip_radius, refined
 from privgmm.proven.record_marginals import Located, locate
 from privgmm.proven.record_posterior import Posterior, lower_inverse
+from privgmm.proven.record_rounds import Answers
 from privgmm.proven.record_sampler import sample
 
 
@@ -31,8 +34,7 @@ def some_posterior(n_classes: int, d: int) -> Posterior:
         np.ones(n_classes), np.ones(n_classes), rng.normal(size=shape), rng.uniform(0.5, 2, shape),
         rng.normal(size=shape), rng.uniform(0.1, 1, shape), np.zeros(shape),
     )  # fmt: skip
-    last = frames()
-    return Posterior(last, (moments(frames()), moments(last)), located, 0.4, 0.05)
+    return Posterior((moments(frames()), moments(frames())), located, 0.4, 0.05)
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
@@ -47,6 +49,45 @@ def test_the_posterior_gradient_is_its_derivative(d: int) -> None:
         near = posterior(theta + step)[0] - posterior(theta - step)[0]
         far = posterior(theta + 2 * step)[0] - posterior(theta - 2 * step)[0]
         np.testing.assert_allclose(gradient[..., i], (8 * near - far) / 12e-3, rtol=1e-6, atol=1e-6)
+
+
+def answers_of(n: float, *, narrow: float = 1.0) -> Answers:
+    """Two classes of n rows near N(0, I) in their frames, one direction of the second ``narrow``."""
+    d, noise = 3, np.full(2, 20.0)
+    frames = Frames(np.zeros((2, d)), np.tile(np.eye(d) * 10, (2, 1, 1)), np.zeros((2, d, d)))
+    widths = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, narrow]])
+    second = n * np.eye(d) * (widths**2)[:, :, None]
+    last = Moments(frames, np.full(2, n), np.full((2, d), 0.1 * n), second, noise, noise, noise)
+    tenth = np.full((2, d), 0.1)
+    located = Located(
+        np.full(2, n), noise, tenth / 10, tenth / 10, np.log(tenth * widths), tenth, 0 * tenth
+    )
+    return Answers(located, (last, last), np.full(2, n), noise**2)
+
+
+def test_sharp_classes_are_drawn_directly_and_alike() -> None:
+    # 20 / 1e4 < 0.005: both ways apply, and one more round like the last halves the variance.
+    answers = answers_of(1e4)
+    assert record_draws._sharp(answers.rounds[-1], answers.counts).all()
+    direct = kl_optimal(*posterior_draws(answers))
+    monte_carlo = kl_optimal(*record_draws._monte_carlo(answers))
+    np.testing.assert_allclose(direct.means, monte_carlo.means, atol=3e-4)
+    np.testing.assert_allclose(direct.covariances, monte_carlo.covariances, atol=2e-3)
+    np.testing.assert_allclose(direct.expected_kl, 2 * monte_carlo.expected_kl, rtol=0.3)
+
+
+def test_a_flat_class_is_never_drawn_directly() -> None:
+    answers = answers_of(1e4, narrow=0.11)
+    assert record_draws._sharp(answers.rounds[-1], answers.counts).tolist() == [True, False]
+    n, _, L = posterior_draws(answers)
+    assert np.isfinite(L).all()
+    assert (n > 0).all()
+
+
+def test_a_class_is_drawn_as_if_it_were_alone() -> None:
+    both, alone = answers_of(500.0), record_draws._of(answers_of(500.0), np.array([False, True]))
+    for part, single in zip(posterior_draws(both), posterior_draws(alone), strict=True):
+        np.testing.assert_allclose(part[:, 1:], single, rtol=1e-6, atol=1e-9)
 
 
 def test_lower_inverse() -> None:

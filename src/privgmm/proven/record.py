@@ -10,39 +10,21 @@ the stated region: the unit ball around zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from privgmm.model.mixture import Floats
 from privgmm.privacy import Curator
-from privgmm.proven.record_budget import (
-    AGAIN,
-    FINAL,
-    FIRST,
-    LOOKS,
-    Plan,
-)
+from privgmm.proven.denoise import kl_optimal
+from privgmm.proven.record_budget import AGAIN, FINAL, FIRST, LOOKS, Plan
+from privgmm.proven.record_draws import posterior_draws
 from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined, unresolved
-from privgmm.proven.record_rounds import Session, histogram_round, moment_round
+from privgmm.proven.record_rounds import Answers, Session, histogram_round, moment_round
 from privgmm.proven.weighting import Weighting
 
 Parameters = tuple[Floats, Floats, Floats]
 
 # See hidden_cost: nats, and standard deviations of the count.
 HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
-
-
-@dataclass(frozen=True)
-class Answers:
-    """All noisy answers of a release: the histograms, the rounds of moments, and what both say
-    of the class counts (K,)."""
-
-    frames: Frames
-    rounds: tuple[Moments, ...]
-    located: Located
-    counts: Floats
-    variance: Floats
 
 
 def release_record(
@@ -91,14 +73,14 @@ def asked(session: Session) -> Answers:
             break
         frames = refined(answer, counts)
         answer = look(frames, AGAIN)
-    frames = refined(answer, counts)
-    look(frames, FINAL)
-    return Answers(frames, tuple(rounds), located, counts, variance)
+    look(refined(answer, counts), FINAL)
+    return Answers(located, tuple(rounds), counts, variance)
 
 
 def finished(answers: Answers, weights: Weighting, copies: int = 1) -> Parameters:
     """Step (4). The answers of several releases, stacked class after class, give those releases."""
-    best, expected_counts = denoised(answers, copies)
+    draws = posterior_draws(answers)
+    best = kl_optimal(*draws)
     inverse = answers.frames.inverse
     covariances = inverse @ best.covariances @ inverse.transpose(0, 2, 1)
     means = answers.frames.centres + np.einsum("kij,kj->ki", inverse, best.means)

@@ -7,9 +7,10 @@ round's frames a class is theta = (ln(n - n0), m, L): count, mean, and Sigma = L
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privgmm.model.mixture import Floats
 from privgmm.proven.record_frames import Frames, Moments
@@ -32,24 +33,20 @@ class Posterior:
     exp(-kappa tr(S Sigma^-1) / 2), S the histograms' variances, which keeps E[Sigma^-1] finite.
     """
 
-    frames: Frames
     rounds: tuple[Moments, ...]
     located: Located
     exponent: float
     floor: float
 
+    @property
+    def frames(self) -> Frames:
+        return self.rounds[-1].frames
+
     @cached_property
-    def _links(self) -> tuple[tuple[Floats, Floats], ...]:
-        """Per round (G, g): its coordinates are u = G m + g in terms of the last frames'."""
-        return tuple(
-            (
-                (r.frames.maps @ self.frames.inverse)[:, None],
-                np.einsum("kij,kj->ki", r.frames.maps, self.frames.centres - r.frames.centres)[
-                    :, None
-                ],
-            )
-            for r in self.rounds
-        )
+    def _links(self) -> tuple[_Link | None, ...]:
+        """Per round; None for the last, whose coordinates these are."""
+        earlier = (_link(self.frames, r.frames) for r in self.rounds[:-1])
+        return (*earlier, None)
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Log-density (K, C) and gradient (K, C, D)."""
@@ -68,10 +65,14 @@ class Posterior:
         value = value + log_n + log_diag @ power
         diag = np.arange(d)
         g_L[..., diag, diag] = g_L[..., diag, diag] * np.exp(log_diag) + power
-        rows, cols = np.tril_indices(d)
         return value, np.concatenate(
-            [(g_n * (n - fewest(d)) + 1)[..., None], g_m, g_L[..., rows, cols]], axis=-1
+            [(g_n * (n - fewest(d)) + 1)[..., None], g_m, g_L[(..., *_lower(d))]], axis=-1
         )
+
+
+@cache
+def _lower(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.tril_indices(d)
 
 
 def fewest(dim: int) -> float:
@@ -90,8 +91,7 @@ def row_count(log_excess: Floats, dim: int) -> Floats:
 def unpack(theta: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
     """ln(n - fewest), m, L and ln diag L from (..., 1 + d + d(d+1)/2)."""
     L = np.zeros((*theta.shape[:-1], d, d))
-    rows, cols = np.tril_indices(d)
-    L[..., rows, cols] = np.nan_to_num(theta[..., 1 + d :], nan=1e3, posinf=1e3, neginf=-1e3)
+    L[(..., *_lower(d))] = np.nan_to_num(theta[..., 1 + d :], nan=1e3, posinf=1e3, neginf=-1e3)
     diag = np.arange(d)
     log_diag = np.clip(L[..., diag, diag], -_LOG_DIAGONAL, _LOG_DIAGONAL)
     L[..., diag, diag] = np.exp(log_diag)
@@ -113,9 +113,19 @@ def _t(M: Floats) -> Floats:
     return np.swapaxes(M, -1, -2)
 
 
+# (G, g) of each class, (K, 1, d, d) and (K, 1, d): a round's coordinates are u = G x + g.
+_Link = tuple[Floats, Floats]
+
+
+def _link(last: Frames, frames: Frames) -> _Link:
+    """From the last frames' coordinates to those of an earlier round."""
+    g = np.einsum("kij,kj->ki", frames.maps, last.centres - frames.centres)
+    return (frames.maps @ last.inverse)[:, None], g[:, None]
+
+
 def _rounds(
     rounds: tuple[Moments, ...],
-    links: tuple[tuple[Floats, Floats], ...],
+    links: tuple[_Link | None, ...],
     n: Floats,
     m: Floats,
     L: Floats,
@@ -124,19 +134,32 @@ def _rounds(
     value, g_n, g_m = np.zeros_like(n), np.zeros_like(n), np.zeros_like(m)
     g_sigma = np.zeros_like(L)
     sigma = L @ _t(L)
-    for r, (G, g) in zip(rounds, links, strict=True):
-        u = (G @ m[..., None])[..., 0] + g
-        raw = G @ sigma @ _t(G) + u[..., :, None] * u[..., None, :]
+    for r, link in zip(rounds, links, strict=True):
+        u, raw = m, sigma
+        if link is not None:
+            G, g = link
+            u, raw = (G @ m[..., None])[..., 0] + g, G @ sigma @ _t(G)
+        raw = raw + u[..., :, None] * u[..., None, :]
         w0, w1, w2 = (1 / s[:, None] ** 2 for s in (r.count_sd, r.total_sd, r.second_sd))
         e0 = n - r.count[:, None]
         e1 = n[..., None] * u - r.total[:, None]
         e2 = n[..., None, None] * raw - r.second[:, None]
-        value -= 0.5 * (w0 * e0**2 + w1 * (e1**2).sum(axis=-1) + w2 * (e2**2).sum(axis=(-1, -2)))
-        g_n -= w0 * e0 + w1 * (e1 * u).sum(axis=-1) + w2 * (e2 * raw).sum(axis=(-1, -2))
+        value -= 0.5 * (w0 * e0**2 + w1 * _inner(e1, e1) + w2 * _inner2(e2, e2))
+        g_n -= w0 * e0 + w1 * _inner(e1, u) + w2 * _inner2(e2, raw)
         g_u = w1[..., None] * e1 + 2 * w2[..., None] * (e2 @ u[..., None])[..., 0]
-        g_m -= n[..., None] * (_t(G) @ g_u[..., None])[..., 0]
-        g_sigma -= (n * w2)[..., None, None] * (_t(G) @ e2 @ G)
+        if link is not None:
+            g_u, e2 = (_t(G) @ g_u[..., None])[..., 0], _t(G) @ e2 @ G
+        g_m -= n[..., None] * g_u
+        g_sigma -= (n * w2)[..., None, None] * e2
     return value, g_n, g_m, 2 * g_sigma @ L
+
+
+def _inner(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.einsum("...i,...i->...", a, b))
+
+
+def _inner2(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.einsum("...ij,...ij->...", a, b))
 
 
 def _histograms(

@@ -58,6 +58,21 @@ class Session:
         return self.answer(query, mu), sensitivity / mu
 
 
+@dataclass(frozen=True)
+class Answers:
+    """All noisy answers of a release: histograms, rounds of moments, and what both say of the counts (K,)."""
+
+    located: Located
+    rounds: tuple[Moments, ...]
+    counts: Floats
+    variance: Floats
+
+    @property
+    def frames(self) -> Frames:
+        """The last round's coordinates, in which the release is made."""
+        return self.rounds[-1].frames
+
+
 def histogram_round(session: Session) -> Located:
     """(1) Column histograms over the stated region, and finer ones around classes seen too coarsely."""
     shape = session.n_classes, session.dim

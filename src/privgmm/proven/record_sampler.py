@@ -18,38 +18,28 @@ _TARGET = 0.75
 
 
 def sample(
-    log_density: LogDensity,
-    start: Floats,
-    scale: Floats,
-    chains: int,
-    warm: int,
-    keep: int,
-    copies: int = 1,
+    log_density: LogDensity, start: Floats, scale: Floats, chains: int, warm: int, keep: int
 ) -> Floats:
     """(keep, K, chains, D) draws; step sizes adapt per problem during ``warm`` to 75 % acceptance.
 
     start, scale : (K, D) a central point and the expected posterior standard deviations.
-    copies : problems that stand this often behind one another are each sampled as if alone.
+    All problems see the same random numbers, so that the draws of one do not depend on the others.
     """
     rng = np.random.default_rng(_SEED)
-    one = start.shape[0] // copies, chains, start.shape[1]
-
-    def each(drawn: Floats) -> Floats:
-        return drawn if copies == 1 else np.concatenate([drawn] * copies)
-
+    one = chains, start.shape[1]
     spread = scale[:, None, :]
-    x = start[:, None, :] + 0.3 * spread * each(rng.standard_normal(one))
+    x = start[:, None, :] + 0.3 * spread * rng.standard_normal(one)
     value, slope = log_density(x)
     log_step = np.full(start.shape[0], np.log(0.2))
     draws = np.empty((keep, *x.shape))
     for turn in range(warm + keep):
         step = np.exp(log_step)[:, None, None] * spread * rng.uniform(0.7, 1.3)
-        momentum = each(rng.standard_normal(one))
+        momentum = np.broadcast_to(rng.standard_normal(one), x.shape)
         new = _leapfrog(log_density, x, slope, momentum, step)
         with np.errstate(invalid="ignore", over="ignore"):
             gain = new[1] - value - 0.5 * (new[3] ** 2 - momentum**2).sum(axis=-1)
         gain = np.where(np.isfinite(gain), gain, -np.inf)
-        accept = np.log(each(rng.random(one[:2]))) < gain
+        accept = np.log(rng.random(chains)) < gain
         x = np.where(accept[..., None], new[0], x)
         value = np.where(accept, new[1], value)
         slope = np.where(accept[..., None], new[2], slope)
