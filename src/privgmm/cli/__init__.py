@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import sys
 import warnings
 from types import FrameType
+
+from privgmm.cli.terminal import forgive_encodings, plain
 
 _INTERRUPTED = "Interrupted; no file was left half-written."
 
@@ -35,12 +39,14 @@ def run(arguments: list[str] | None = None) -> int:
     from privgmm.cli.app import command
     from privgmm.errors import InputError
 
+    forgive_encodings()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("always", category=_leak_warning())
             warnings.showwarning = _show_warning
             outcome = command()(arguments, prog_name="privgmm", standalone_mode=False)
+        # Here, where a failure can be told; Python would try, and complain, after the end.
         sys.stdout.flush()
     except InputError as problem:
         return _refuse(str(problem))
@@ -54,12 +60,25 @@ def run(arguments: list[str] | None = None) -> int:
         # The reader of our output went away; there is nobody left to tell.
         sys.stderr.close()
         return 1
+    except OSError as problem:
+        _forget_output()
+        return _refuse(f"Cannot go on: {problem.strerror or 'the system reports a failure'}.")
     except Exception as problem:
         return _unexpected(problem)
     # The parser turns Ctrl-C into this code and says nothing.
     if outcome == 130:
         return _say(_INTERRUPTED, 130)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _forget_output() -> None:
+    """What could not be printed must not be tried again when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _unexpected(problem: Exception) -> int:
@@ -84,7 +103,7 @@ def _refuse(sentence: str) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(" ".join(sentence.split()), file=sys.stderr)
+    print(plain(" ".join(sentence.split())), file=sys.stderr)
     return code
 
 
@@ -95,4 +114,4 @@ def _leak_warning() -> type[Warning]:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"Warning: {message}", file=sys.stderr)
+    print(f"Warning: {plain(message)}", file=sys.stderr)

@@ -66,8 +66,9 @@ def budget(
     """Make a ledger, or change the total of one."""
     from privgmm.errors import InputError
     from privgmm.ledger import Ledger
+    from privgmm.ledger.storage import is_unmade
 
-    if not path.is_file() or path.stat().st_size == 0:
+    if is_unmade(path):
         Ledger.create(path, epsilon, delta, _value(unit), _value(adjacency))
     elif unit is not None or adjacency is not None:
         raise InputError("What an existing ledger protects cannot change; omit --unit.")

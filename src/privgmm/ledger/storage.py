@@ -65,6 +65,15 @@ def transaction(path: Path, create: bool = False) -> Iterator[sqlite3.Connection
             connection.commit()
 
 
+def is_unmade(path: Path) -> bool:
+    """Whether no ledger stands there: no file, or an empty one that a cut-short creation left."""
+    with sentences(path):
+        if not path.is_file() or path.stat().st_size == 0:
+            return True
+        with contextlib.closing(_connect(path, create=False)) as connection:
+            return _is_empty(connection)
+
+
 @contextlib.contextmanager
 def sentences(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn every failure of the file into one sentence."""
