@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from privgmm.errors import InputError
-from privgmm.reproduce import data
+from privgmm.reproduce import data, synthetic
+from privgmm.reproduce.experiment import Task
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +71,12 @@ def test_iris_is_standardised() -> None:
     X = data.iris().X
     assert np.allclose(X.mean(axis=0), 0)
     assert np.allclose(X.std(axis=0), 1)
+
+
+def test_over_n_only_n_changes() -> None:
+    task = Task(500, 3, 42)
+    short, long = (synthetic._first_rows(n, 5, 3, task) for n in (500, 10_000))
+    assert len(long[0]) == 10_000
+    np.testing.assert_array_equal(short[0], long[0][:500])
+    np.testing.assert_array_equal(short[1], long[1][:500])
+    assert np.bincount(short[1], minlength=5).min() >= 5

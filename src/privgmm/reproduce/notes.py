@@ -39,8 +39,8 @@ problem (P2) jointly; Algorithm 1 stalls above it.""",
     "epsilon": """\
 R1SMG is far off in three dimensions because its variance grows like δ^(−2/(d−2)), as the paper remarks.""",
     "n": """\
-Data sets of different N are different draws, so a step of the published curve
-can go against the trend by chance; at this number of trials we cannot tell.""",
+The tables of a trial are the first N rows of one, so that only N changes along a curve. Each is drawn again until
+the shortest has enough rows of every class, so classes are a little less uneven than in the other figures.""",
     "k": """More classes of the same N rows means smaller classes, and the noise of a class falls with its
 size.""",
     "d": """R1SMG is not defined for d < 3; where it is below the published method, see the last section.""",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+from numpy.typing import NDArray
 
 from privgmm import datasets
+from privgmm.model.mixture import Floats
 from privgmm.reproduce.data import generated_source
 from privgmm.reproduce.experiment import Experiment, Finding, Row, Setting, Study, Task
 from privgmm.reproduce.findings import (
@@ -21,6 +25,7 @@ from privgmm.reproduce.seeds import stream
 from privgmm.reproduce.sweep import kl_rows
 from privgmm.reproduce.table import Table
 
+_ROWS = (500, 1000, 2000, 5000, 10000)
 _DEFAULTS: dict[str, Setting] = {"n": 1000, "k": 5, "d": 3, "epsilon": 1.0, "delta": 1e-5}
 
 
@@ -28,13 +33,25 @@ def run(study: Study, task: Task) -> list[Row]:
     """One data set per trial, the same at every epsilon; the swept setting is replaced by x."""
     setting = {name: study.number(name) for name in ("n", "k", "d", "epsilon")}
     setting[study.x_name] = task.x
-    X, y = datasets.synthetic(
-        n=int(setting["n"]),
-        n_classes=int(setting["k"]),
-        dim=int(setting["d"]),
-        seed=stream(task.seed, "synthetic", task.trial),
-    )
+    n, k, d = (int(setting[name]) for name in ("n", "k", "d"))
+    if study.x_name == "n":
+        X, y = _first_rows(n, k, d, task)
+    else:
+        X, y = datasets.synthetic(n, k, d, seed=stream(task.seed, "synthetic", task.trial))
     return [row for row, _ in kl_rows(study, task, X, y, setting["epsilon"])]
+
+
+def _first_rows(n: int, k: int, d: int, task: Task) -> tuple[Floats, NDArray[np.intp]]:
+    """The first n rows of the trial's largest table, so that over N only N changes.
+
+    Drawn again until the shortest table, too, has the d + 2 rows of every class that (eq6) needs.
+    """
+    for attempt in itertools.count():
+        seed = stream(task.seed, "nested", task.trial, attempt)
+        X, y = datasets.synthetic(_ROWS[-1], k, d, seed=seed)
+        if np.bincount(y[: _ROWS[0]], minlength=k).min() >= d + 2:
+            return X[:n], y[:n]
+    raise AssertionError("unreachable")
 
 
 # Figures that show what Algorithm 1's stall costs add the joint solution of the same problem.
@@ -155,7 +172,7 @@ EXPERIMENTS = (
         "n",
         "KL against the number of rows (ε = 1)",
         "KL decreases as N grows under the same privacy constraint.",
-        _study("synthetic-n", "n", 500, 1000, 2000, 5000, 10000),
+        _study("synthetic-n-nested", "n", *_ROWS),
         ALL, _n, draw_lines, "rows N",
     ),
     Experiment(
