@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv, dsyevd
 
 from privgmm.model.mixture import Floats
 
@@ -32,16 +32,28 @@ _ILL_CONDITIONED = 1e-6
 
 @dataclass(frozen=True)
 class DualPoint:
-    """Multipliers p on the simplex, and the steps spent to find them."""
+    """Multipliers p on the simplex, r and U of M(p)^(1/2) = U diag(r) U^T, and the steps spent."""
 
     multipliers: Floats
+    r: Floats
+    U: Floats
     steps: int
+
+    @property
+    def trace(self) -> float:
+        """tr M(p)^(1/2): its square is a lower bound of the optimum, by weak duality."""
+        return float(self.r.sum())
+
+    @property
+    def root(self) -> Floats:
+        return np.asarray((self.U * self.r) @ self.U.T)
 
 
 def spectrum(Z: Floats, p: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues r of M(p)^(1/2), floored above zero, and the eigenvectors of M(p)."""
-    eigenvalues, U = np.linalg.eigh((Z.T * p) @ Z)
-    if eigenvalues[0] > _ILL_CONDITIONED * eigenvalues[-1]:
+    # LAPACK itself: for a small d, np.linalg.eigh spends most of its time around the call.
+    eigenvalues, U, info = dsyevd((Z.T * p) @ Z)
+    if info == 0 and eigenvalues[0] > _ILL_CONDITIONED * eigenvalues[-1]:
         return np.sqrt(eigenvalues), U
     # Squaring has cost half of the digits of the short axes: take them from the points themselves.
     _, r, Vt = np.linalg.svd(np.sqrt(p)[:, None] * Z, full_matrices=len(p) < Z.shape[1])
@@ -76,13 +88,13 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
     ray = r.sum() / p.sum()
     p, r = p * ray**2, r * ray
     t = 0.1 * p.sum() / m / p
-    best, best_gap, step_length = p, np.inf, 0.0
+    best, best_gap, step_length = (p, r, U), np.inf, 0.0
     for step in range(_MAX_STEPS + 1):
         V = Z @ (U / np.sqrt(r))
         s = np.einsum("ij,ij->i", V, V)
         gap = s.max() * p.sum() / (p @ s) - 1
         if gap < best_gap:
-            best, best_gap = p, gap
+            best, best_gap = (p, r, U), gap
         if gap <= tol or step == _MAX_STEPS:
             break
         # Long steps say that the centre is near: aim at a much smaller barrier next.
@@ -109,7 +121,9 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
         p = trial
         t = t + _to_boundary(t, dt) * dt
         t = np.clip(t, tau / (_CENTRALITY * p), _CENTRALITY * tau / p)
-    return DualPoint(best / best.sum(), step)
+    p, r, U = best
+    total = p.sum()
+    return DualPoint(p / total, r / np.sqrt(total), U, step)
 
 
 def _newton_direction(Q: Floats, diagonal: Floats, rhs: Floats) -> Floats | None:

@@ -1,7 +1,9 @@
 """Many points, few that matter: at most d(d+1)/2 of them touch the ellipsoid.
 
-Solve the dual on a small live set, score all N points with the result (one pass), let the violators
-in and the idle points out, repeat. A pass costs about as much as X^T X; nothing else sees N.
+Two sieves. The pool holds the points that a pass over all N found farthest out; inside the pool a
+small live set carries the dual. Solve on the live set, let the violators of the pool in and the idle
+points out until the pool is covered, then check all N in one pass, which also refills the pool. A
+pass costs about as much as X^T X, nothing else sees N, and three passes do as a rule.
 """
 
 from __future__ import annotations
@@ -12,73 +14,129 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.model.mixture import Floats
-from privgmm.solver.newton import solve_dual, spectrum, warm_up
+from privgmm.solver.newton import DualPoint, solve_dual, warm_up
+from privgmm.solver.passes import Rows, Survey, farthest, quadratic_forms
+from privgmm.solver.whitening import Whitening
 
+# Rows that a pass may keep, and how near to the surface they must be once there is an ellipsoid.
+_POOL = 2048
+_NEAR = 0.8
+_MAX_PASSES = 30
 _MAX_ROUNDS = 60
 _WARM_UP_STEPS = 7
-# Rows per block of a pass: the block and its product stay in the cache.
-_BLOCK_ROWS = 8192
+_ROUNDING = 1e-12
+# A live point leaves when it gives less than this share of any direction and is this far inside.
+_IDLE, _SLACK = 1e-5, 1e-3
+# An earlier answer is of use if its points give at least this part of the shortest axis, squared.
+_SPANNING = 1e-4
 
 
 @dataclass(frozen=True)
-class DualSolution:
-    """The dual optimum over all points, and what it certifies.
+class Covering:
+    """A shape that contains all points, and the dual that bounds how much smaller one could be."""
 
-    ``root`` = M(p)^(1/2) in whitened coordinates, ``lower`` = (tr root)^2 <= optimum,
-    ``support``/``multipliers`` the points with positive p, ``scores`` = s_n of all points.
-    """
-
-    root: Floats
-    lower: float
-    scores: Floats
+    shape: Floats
+    value: float
+    gap: float
     support: NDArray[np.intp]
     multipliers: Floats
     iterations: int
+    passes: int
 
 
-def solve_all(X: Floats, whiten: Floats, tol: float) -> DualSolution:
-    """Minimum-trace ellipsoid of the points z_n = whiten^T x_n, which must span their space."""
-    d = X.shape[1]
-    q = d * (d + 1) // 2
-    live, p, steps = _first_live_set(X, whiten, max(200, 10 * d))
-    for round_ in range(_MAX_ROUNDS):
-        Z = X[live] @ whiten
-        dual = solve_dual(Z, p, tol / 2)
+@dataclass(frozen=True)
+class Live:
+    """Positions in the pool that carry multipliers (sum one)."""
+
+    at: NDArray[np.intp]
+    p: Floats
+
+
+def cover(seen: Survey, white: Whitening, tol: float, start: Floats) -> Covering:
+    """Minimum-trace ellipsoid of all points; ``start`` holds multipliers of the rows picked already."""
+    into, weight = white.into, white.factor @ white.factor.T
+    moment = into.T @ seen.gram @ into / seen.count
+    pool, passes, steps = seen.picked, seen.passes + (white.flat.size > 0), 1
+    live = _resumed(pool.rows @ into, start, moment)
+    if live is None:
+        # The points that score highest when all points weigh the same.
+        eigenvalues, U = np.linalg.eigh(moment)
+        metric = into @ (U * eigenvalues**-0.25)
+        _, pool = farthest(seen.reader, metric, seen.count, _POOL)
+        live = _first_live_set(pool.rows @ into, quadratic_forms(pool.rows, metric))
+        passes, steps = passes + 1, _WARM_UP_STEPS
+    while True:
+        Z = pool.rows @ into
+        live, dual, spent = _solve_pool(Z, live, tol)
+        steps += spent
+        shape = white.shape(dual.root, dual.trace)
+        factor = np.linalg.inv(np.linalg.cholesky(shape)).T
+        worst, far = farthest(seen.reader, factor, seen.count, _POOL, _NEAR)
+        passes += 1
+        support = pool.index[live.at]
+        # Inflated to touch the worst point of all: feasible by construction.
+        shape = shape * (worst * (1 + _ROUNDING))
+        value = float(np.sum(shape * weight))
+        gap = max(value / dual.trace**2 - 1, 0.0)
+        done = gap <= tol or passes >= _MAX_PASSES
+        if done or not (new := ~np.isin(far.index, pool.index)).any():
+            return Covering(shape, value, gap, support, live.p, steps, passes)
+        pool = Rows(
+            np.concatenate([pool.rows[live.at], far.rows[new]]),
+            np.concatenate([support, far.index[new]]),
+        )
+        live = Live(np.arange(support.size), live.p)
+
+
+def _solve_pool(Z: Floats, live: Live, tol: float) -> tuple[Live, DualPoint, int]:
+    """The dual over the points of the pool, and the steps it took."""
+    d = Z.shape[1]
+    limit, steps = max(64, d * (d + 1) // 2), 0
+    at, p = live.at, live.p
+    for _ in range(_MAX_ROUNDS):
+        dual = solve_dual(Z[at], p, tol / 2)
         p, steps = dual.multipliers, steps + dual.steps
-        r, U = spectrum(Z, p)
-        scores = quadratic_forms(X, whiten @ (U / np.sqrt(r)))
-        trace = float(r.sum())
-        worst = float(scores.max())
-        if worst <= (1 + tol) * trace or round_ == _MAX_ROUNDS - 1:
+        scores = quadratic_forms(Z, dual.U / np.sqrt(dual.r))
+        if scores.max() <= (1 + tol) * dual.trace:
             break
-        entering = _violators(scores, live, trace, limit=max(64, q))
+        entering = _violators(scores, at, dual.trace, limit)
         if entering.size == 0:
             break  # the live set alone is at the precision that float64 gives
-        # A short axis needs a tiny p: being near the surface counts as much as carrying weight.
-        busy = (p > 1e-5 * p.max()) | (scores[live] > 0.5 * trace)
-        live = np.concatenate([live[busy], entering])
+        # A short axis lives on tiny p: what counts is the share p_n z_n^T M^-1 z_n of a direction.
+        share = p * quadratic_forms(Z[at], dual.U / dual.r)
+        busy = (share > _IDLE) | (scores[at] > (1 - _SLACK) * dual.trace)
+        at = np.concatenate([at[busy], entering])
         p = np.concatenate([p[busy], np.full(entering.size, 0.1 * p[busy].mean())])
-        p, _ = warm_up(X[live] @ whiten, p / p.sum(), 1)
-    root = (U * r) @ U.T
-    return DualSolution(root, trace**2, scores, live, p, steps)
+        p, _ = warm_up(Z[at], p / p.sum(), 1)
+    return Live(at, dual.multipliers), dual, steps
 
 
-def _first_live_set(X: Floats, whiten: Floats, size: int) -> tuple[NDArray[np.intp], Floats, int]:
-    """The points that score highest when all points weigh the same, warmed up."""
-    n = X.shape[0]
-    moment = whiten.T @ (X.T @ X) @ whiten / n
-    eigenvalues, U = np.linalg.eigh(moment)
-    scores = quadratic_forms(X, whiten @ (U * eigenvalues**-0.25))
-    live = np.arange(n) if n <= size else np.argpartition(scores, n - size)[n - size :]
-    start = scores[live] ** 2
-    p, s = warm_up(X[live] @ whiten, start / start.sum(), _WARM_UP_STEPS)
+def _resumed(Z: Floats, p: Floats, moment: Floats) -> Live | None:
+    """The multipliers of an earlier answer, if their points still span the space; else None."""
+    if p.size == 0:
+        return None
+    # Points that had no weight may need some now: the update floors and moves them.
+    p, _ = warm_up(Z, p / p.sum(), 1)
+    lowest = np.linalg.eigvalsh((Z.T * p) @ Z)[0]
+    if not lowest > _SPANNING * np.linalg.eigvalsh(moment)[0]:
+        return None
+    return Live(np.arange(p.size), p)
+
+
+def _first_live_set(Z: Floats, scores: Floats) -> Live:
+    """The best of the pool, warmed up."""
+    n, d = Z.shape
+    size = max(200, 10 * d)
+    at = np.arange(n) if n <= size else np.argpartition(scores, n - size)[n - size :]
+    p = scores[at] ** 2
+    p, s = warm_up(Z[at], p / p.sum(), _WARM_UP_STEPS)
     # About 2d points end up in contact, and the update has already sent most others towards zero.
-    kept = max(60, 4 * X.shape[1])
-    if live.size > kept:
-        cut = live.size - kept
+    kept = max(60, 4 * d)
+    if at.size > kept:
+        cut = at.size - kept
         chosen = np.union1d(np.argpartition(p, cut)[cut:], np.argpartition(s, cut)[cut:])
-        live, p = live[chosen], p[chosen] / p[chosen].sum()
-    return live, p, _WARM_UP_STEPS
+        at, p = at[chosen], p[chosen] / p[chosen].sum()
+    return Live(at, p)
 
 
 def _violators(
@@ -90,18 +148,3 @@ def _violators(
     if outside.size > limit:
         outside = outside[np.argpartition(scores[outside], -limit)[-limit:]]
     return outside
-
-
-def quadratic_forms(X: Floats, B: Floats) -> Floats:
-    """|B^T x_n|^2 for every row x_n, in blocks that fit the cache."""
-    n = X.shape[0]
-    if n <= _BLOCK_ROWS:
-        image = X @ B
-        return np.asarray(np.einsum("ij,ij->i", image, image))
-    out = np.empty(n)
-    buffer = np.empty((_BLOCK_ROWS, B.shape[1]))
-    for start in range(0, n, _BLOCK_ROWS):
-        block = X[start : start + _BLOCK_ROWS]
-        image = np.matmul(block, B, out=buffer[: block.shape[0]])
-        np.einsum("ij,ij->i", image, image, out=out[start : start + block.shape[0]])
-    return out
