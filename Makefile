@@ -1,15 +1,33 @@
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+LOCK := requirements/ci.txt
 
-.PHONY: setup demo test lint bench mutants clean
+# LOCKED=1 (CI sets it) installs exactly the files whose hashes are in the lock. Without it pip chooses
+# versions within pyproject.toml's bounds, so that a Python or platform the lock has no wheel for works too.
+ifdef LOCKED
+STAMP := .venv/.locked
+else
+STAMP := .venv/.installed
+endif
+
+.PHONY: setup demo test lint bench mutants lock scan clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml
+.venv/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
-	touch $(STAMP)
+	rm -f .venv/.locked
+	$(PIP) install -e '.[test]'
+	touch $@
+
+.venv/.locked: pyproject.toml $(LOCK)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	rm -f .venv/.installed
+	$(PIP) install --require-hashes --only-binary :all: -r $(LOCK)
+	$(PIP) install --no-deps --no-build-isolation -e .
+	$(PIP) check
+	touch $@
 
 demo: $(STAMP)
 	$(BIN)/privgmm demo --out demo
@@ -28,6 +46,20 @@ bench: $(STAMP)
 
 mutants: $(STAMP)
 	$(BIN)/python tests/audit/mutants.py
+
+# The newest versions for every Python from 3.11 on, with the hashes of all their files.
+lock:
+	$(PYTHON) -m venv .venv/.lock
+	.venv/.lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	mkdir -p $(dir $(LOCK))
+	.venv/.lock/bin/uv pip compile pyproject.toml --extra test --upgrade --universal \
+	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-config --no-python-downloads \
+	  --no-annotate --custom-compile-command 'make lock' --quiet --output-file $(LOCK)
+	rm -rf .venv/.lock
+
+# Needs the network; fails when a locked version has a known vulnerability or none can be looked up.
+scan:
+	$(PYTHON) tools/scan.py $(LOCK)
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache
