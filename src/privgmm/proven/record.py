@@ -11,6 +11,7 @@ the stated region: the unit ball around zero.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from privgmm.model.mixture import Floats
 from privgmm.privacy import Curator
@@ -84,13 +85,12 @@ def finished(answers: Answers, weights: Weighting, copies: int = 1) -> Parameter
     inverse = answers.frames.inverse
     covariances = inverse @ best.covariances @ inverse.transpose(0, 2, 1)
     means = answers.frames.centres + np.einsum("kij,kj->ki", inverse, best.means)
-    share = draws[0].mean(axis=0)
+    log_share = np.log(draws[0].mean(axis=0))
     if weights == "kl":
         seen = answers.counts / np.sqrt(answers.variance)
-        share = np.exp(best.log_weights - hidden_cost(seen, best.expected_kl))
-    by_release = share.reshape(copies, -1)
-    by_release = by_release / by_release.sum(axis=1, keepdims=True)
-    return by_release.ravel(), means, (covariances + covariances.transpose(0, 2, 1)) / 2
+        log_share = best.log_weights - hidden_cost(seen, best.expected_kl)
+    share = softmax(log_share.reshape(copies, -1), axis=1).ravel()
+    return share, means, (covariances + covariances.transpose(0, 2, 1)) / 2
 
 
 def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
