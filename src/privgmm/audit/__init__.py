@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from privgmm.audit.success import Success, successes
 from privgmm.audit.verdict import CONFIDENCE, Attack, Row, judge
 from privgmm.errors import InputError
 from privgmm.privacy.accounting import check_epsilon_delta
 
-__all__ = ["CONFIDENCE", "Attack", "Row", "audit", "judge"]
+__all__ = [
+    "CONFIDENCE",
+    "Attack",
+    "Row",
+    "Success",
+    "attacks",
+    "audit",
+    "inference",
+    "judge",
+    "successes",
+]
 
 
 def audit(
@@ -24,19 +35,57 @@ def audit(
     as fit into ``seconds`` (none for 0). ``seed`` swaps OpenDP's noise for the seeded source: quick and
     repeatable, but not the noise that releases use.
     """
+    found = attacks(mechanism, unit, epsilon, delta, trials, seed, seconds)
+    return found, judge(found, epsilon, delta)
+
+
+def inference(
+    mechanism: str = "proven",
+    unit: str = "label",
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    trials: int = 200_000,
+    seed: int | None = None,
+    seconds: float = 30.0,
+) -> tuple[list[Attack], list[Success]]:
+    """Guess a label, or whether a record is in the table: how often right, against the ceiling.
+
+    The attacks of ``audit``, whose attacker knows all other rows, and those of a realistic one who
+    sees the released mixture and one row.
+    """
+    found = attacks(mechanism, unit, epsilon, delta, trials, seed, seconds, realistic=True)
+    return found, successes(found, epsilon, delta)
+
+
+def attacks(
+    mechanism: str,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    trials: int,
+    seed: int | None,
+    seconds: float,
+    realistic: bool = False,
+) -> list[Attack]:
+    """The runs themselves; ``realistic`` adds attackers who know little, and shares the time with them."""
     check_epsilon_delta(epsilon, delta)
     if trials < 100:
         raise InputError(f"An audit needs at least 100 trials to conclude anything, got {trials}.")
     if unit not in ("label", "record"):
         raise InputError(f"The unit must be 'label' or 'record', got {unit!r}.")
     if mechanism == "published":
-        from privgmm.audit.published import attacks as of_published
+        from privgmm.audit import published
 
-        found = of_published(unit, epsilon, delta, trials, seed)
-    elif mechanism == "proven":
-        from privgmm.audit.proven import attacks as of_proven
-
-        found = of_proven(unit, epsilon, delta, trials, seed, seconds)
-    else:
+        found = published.attacks(unit, epsilon, delta, trials, seed)
+        if realistic:
+            found += published.realistic_attacks(unit, epsilon, delta, trials, seed)
+        return found
+    if mechanism != "proven":
         raise InputError(f"The mechanism must be 'proven' or 'published', got {mechanism!r}.")
-    return found, judge(found, epsilon, delta)
+    from privgmm.audit import proven
+
+    share = seconds / 2 if realistic else seconds
+    found = proven.attacks(unit, epsilon, delta, trials, seed, share)
+    if realistic and seconds > 0:
+        found += proven.realistic_attacks(unit, epsilon, delta, seed, share)
+    return found

@@ -56,7 +56,7 @@ def epsilon_lower(low: Floats, high: Floats, delta: float, alpha: float) -> floa
     for inside, outside in ((high, low), (low, high)):
         for sign in (1.0, -1.0):
             a, b = np.sort(sign * inside[:half]), np.sort(sign * outside[:half])
-            t = _thresholds(a, b)
+            t = thresholds(a, b)
             found = epsilon_from_counts(
                 half - np.searchsorted(a, t), half - np.searchsorted(b, t), half, delta, alpha
             )
@@ -104,7 +104,7 @@ def epsilon_lower_gaussian(low: Floats, high: Floats, delta: float, alpha: float
     return epsilon_from_mu(mu, delta) if mu > 0 else 0.0
 
 
-def _thresholds(a: Floats, b: Floats) -> Floats:
+def thresholds(a: Floats, b: Floats) -> Floats:
     """Quantiles of both samples, denser in the upper tail, where the ratio is large."""
     tail = 1 - np.geomspace(1 / a.size, 1, _CANDIDATES // 2)
     at = np.concatenate([np.quantile(a, tail), np.quantile(b, tail), [np.nextafter(b[-1], np.inf)]])

@@ -34,7 +34,7 @@ def pairs(adjacency: Adjacency, dim: int, seed: int = 0) -> list[Pair]:
     moves = [
         ("a record at the bound changes class", (edge, 0), (edge, 1)),
         ("a record at one bound moves to the opposite one", (edge, 0), (-edge, 0)),
-        ("an outlier far outside enters the centre", (beyond, 0), (inside, 0)),
+        ("an outlier far outside leaves, a record enters another class", (beyond, 0), (inside, 1)),
         ("a record crosses the ball and changes class", (edge, 0), (-edge, 1)),
         ("an empty class appears", (edge, 0), (edge, 2)),
     ]
@@ -53,7 +53,7 @@ def _label_pairs(X: Floats, codes: Codes) -> list[Pair]:
     far = int(np.linalg.norm(X, axis=1).argmax())
     found = []
     for name, row, old, new in (
-        ("an outlier's label flips between the smallest classes", far, 1, 2),
+        ("an outlier's label flips between the two smallest classes", far, 1, 2),
         ("a label flips between the two largest classes", 0, 0, 1),
         ("an empty class appears", far, 0, 2),
     ):

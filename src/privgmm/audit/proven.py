@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
-from privgmm.audit.pairs import N_CLASSES, Pair, pairs
+from privgmm.audit.cases import Case, informed, realistic
+from privgmm.audit.mixtures import releases
+from privgmm.audit.pairs import N_CLASSES, pairs
 from privgmm.audit.raw import (
     Claim,
     Watched,
@@ -16,7 +16,6 @@ from privgmm.audit.raw import (
     replays,
     standard_draws,
 )
-from privgmm.audit.scores import trained
 from privgmm.audit.verdict import Attack
 from privgmm.model import Mixture
 from privgmm.privacy import Adjacency, Curator, NoiseSource, OpenDPNoise, Query, SeededNoise
@@ -24,7 +23,6 @@ from privgmm.statistics import ArraySource
 
 # One feature keeps the difference in few totals and still reaches every sensitivity.
 _DIM = 1
-_FEWEST_RUNS = 20
 
 
 def attacks(
@@ -35,28 +33,78 @@ def attacks(
     seed: int | None = None,
     seconds: float = 30.0,
 ) -> list[Attack]:
-    """Every query alone, one asked until refused, a whole release replayed, and its mixture."""
+    """Raw answers on every kind of neighbour, then whole releases, as many as the time allows."""
     noise: NoiseSource = OpenDPNoise() if seed is None else SeededNoise(seed)
     draws = standard_draws(noise, trials)
-    relations: tuple[Adjacency, ...] = ("label",) if unit == "label" else ("replace", "add-remove")
+    relations = _relations(unit)
     found = []
     for adjacency in relations:
         claim = Claim(adjacency, epsilon, delta, draws)
-        near = pairs(adjacency, _DIM)
-        queries = _queries(unit)
-        for query in queries:
-            found.append(attack(f"{query.name} ({adjacency})", asks_once(query), near, claim))
-        greedy = queries[-1]
-        name = f"{greedy.name}, asked until refused ({adjacency})"
-        found.append(attack(name, asks_until_refused(greedy), near, claim))
-        # The queries of one release, chosen on one table and its noise, put to both tables.
-        watched = Watched(near[0].first, noise, adjacency, epsilon, delta)
-        _released(unit, watched, near[0].first)
-        name = f"all queries of one release ({adjacency})"
-        found.append(attack(name, replays(watched.script), near, claim))
+        found += raw_attacks(unit, claim, noise)
         if seconds > 0:
-            found.append(_mixture_attack(unit, near[0], claim, noise, seconds / len(relations)))
+            case = informed(adjacency)
+            found.append(mixture_attack(case, claim, noise, seconds / len(relations), "informed"))
     return found
+
+
+def realistic_attacks(
+    unit: str, epsilon: float, delta: float, seed: int | None = None, seconds: float = 30.0
+) -> list[Attack]:
+    """The guesses of somebody who sees a release and one row, on an ordinary table."""
+    noise: NoiseSource = OpenDPNoise() if seed is None else SeededNoise(seed)
+    relations = _relations(unit)
+    return [
+        mixture_attack(
+            realistic(adjacency),
+            Claim(adjacency, epsilon, delta, np.empty(0)),
+            noise,
+            seconds / len(relations),
+            "realistic",
+        )
+        for adjacency in relations
+    ]
+
+
+def raw_attacks(unit: str, claim: Claim, noise: NoiseSource) -> list[Attack]:
+    """Every query alone, one asked until refused, and a whole release replayed.
+
+    Each on the neighbours it separates best; then each further pair of neighbours under the query
+    that separates them best.
+    """
+    near = pairs(claim.adjacency, _DIM)
+    queries = _queries(unit)
+    single = {f"{query.name} ({claim.adjacency})": asks_once(query) for query in queries}
+    greedy = queries[-1]
+    # The queries of one release, chosen on one table and its noise, put to both tables.
+    watched = Watched(near[0].first, noise, claim.adjacency, claim.epsilon, claim.delta)
+    _released(unit, watched, near[0].first)
+    clients = single | {
+        f"{greedy.name}, asked until refused ({claim.adjacency})": asks_until_refused(greedy),
+        f"all queries of one release ({claim.adjacency})": replays(watched.script),
+    }
+    found = [attack(name, client, near, claim) for name, client in clients.items()]
+    shown = {one.neighbours for one in found}
+    for pair in near:
+        if pair.name not in shown:
+            tried = [attack(name, client, [pair], claim) for name, client in single.items()]
+            found.append(max(tried, key=lambda one: float(one.high.mean() - one.low.mean())))
+    return found
+
+
+def mixture_attack(
+    case: Case, claim: Claim, noise: NoiseSource, seconds: float, attacker: str
+) -> Attack:
+    """What a score, fixed beforehand, says of whole releases."""
+    low, high = (
+        np.array([case.score(mixture) for mixture in side])
+        for side in releases(case.pair, claim, noise, seconds)
+    )
+    name = f"{case.what} ({claim.adjacency})"
+    return Attack(name, case.pair.name, low, high, gaussian=True, attacker=attacker)
+
+
+def _relations(unit: str) -> tuple[Adjacency, ...]:
+    return ("label",) if unit == "label" else ("replace", "add-remove")
 
 
 def _queries(unit: str) -> list[Query]:
@@ -94,23 +142,3 @@ def _released(unit: str, curator: Curator, source: ArraySource) -> Mixture:
 
     n_rows = source.n_rows if curator.adjacency == "replace" else None
     return Mixture(*release_record(curator, N_CLASSES, _DIM, n_rows))
-
-
-def _mixture_attack(
-    unit: str, pair: Pair, claim: Claim, noise: NoiseSource, seconds: float
-) -> Attack:
-    """A classifier trained on half of the releases tries to tell the other half apart."""
-
-    def once(source: ArraySource) -> Mixture:
-        curator = Curator(source, noise, claim.adjacency, claim.epsilon, claim.delta)
-        return _released(unit, curator, source)
-
-    low: list[Mixture] = []
-    high: list[Mixture] = []
-    started = time.monotonic()
-    while len(low) < _FEWEST_RUNS or time.monotonic() - started < seconds:
-        low.append(once(pair.first))
-        high.append(once(pair.second))
-    scores = trained(low, high)
-    name = f"released mixture ({claim.adjacency})"
-    return Attack(name, pair.name, *scores, gaussian=True)

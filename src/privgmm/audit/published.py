@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privgmm import published
 from privgmm.audit.bounds import Floats
+from privgmm.audit.guesses import label_odds, membership
 from privgmm.audit.scores import gaussian_ratio, outside_support, rank_one_ratio, shift
 from privgmm.audit.verdict import Attack
 from privgmm.model import Mixture, fit
@@ -59,21 +60,9 @@ def attacks(
     unit: str, epsilon: float, delta: float, trials: int, seed: int | None = None
 ) -> list[Attack]:
     """Covariances by their support, weights and means by likelihood ratios; then the baselines."""
-    first, second, name = tables(unit)
     trials = min(trials, MOST_TRIALS)
-    a, b = (
-        published.design(
-            table.X,
-            table.y,
-            epsilon,
-            delta,
-            adjacency="label" if unit == "label" else "record-change",
-            radius=None if unit == "label" else RADIUS,
-            classes=_CLASSES,
-        )
-        for table in (first, second)
-    )
     rng = np.random.default_rng(seed)
+    a, b, name = _designs(unit, epsilon, delta)
     drawn = [[design.draw(rng) for _ in range(trials)] for design in (a, b)]
 
     def attack(part: str, score: Callable[[Mixture], float]) -> Attack:
@@ -92,6 +81,44 @@ def attacks(
     return found + [
         _baseline_attack(kind, unit, epsilon, delta, trials, rng) for kind in MEAN_PARTS
     ]
+
+
+def realistic_attacks(
+    unit: str, epsilon: float, delta: float, trials: int, seed: int | None = None
+) -> list[Attack]:
+    """The guess of somebody who sees the released mixture and the outlier's row, nothing else."""
+    rng = np.random.default_rng(seed)
+    *designs, name = _designs(unit, epsilon, delta)
+    x = tables(unit)[1].X[-1]
+
+    def score(released: Mixture) -> float:
+        return label_odds(released, x, 1, 2) if unit == "label" else membership(released, x, 2)
+
+    low, high = (
+        np.array([score(design.draw(rng)) for _ in range(min(trials, MOST_TRIALS))])
+        for design in designs
+    )
+    guess = "label guessed by the mixture" if unit == "label" else "membership by density"
+    return [Attack(f"published method, {guess}", name, low, high, attacker="realistic")]
+
+
+def _designs(
+    unit: str, epsilon: float, delta: float
+) -> tuple[published.Design, published.Design, str]:
+    first, second, name = tables(unit)
+    a, b = (
+        published.design(
+            table.X,
+            table.y,
+            epsilon,
+            delta,
+            adjacency="label" if unit == "label" else "record-change",
+            radius=None if unit == "label" else RADIUS,
+            classes=_CLASSES,
+        )
+        for table in (first, second)
+    )
+    return a, b, name
 
 
 def weights_ratio(weights: Floats, first: WeightsMap, second: WeightsMap) -> float:

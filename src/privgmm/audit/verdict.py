@@ -19,7 +19,7 @@ class Attack:
     """Scores of outputs on D (``low``) and on its neighbour D' (``high``).
 
     ``gaussian``: the claim under attack is mu-GDP, which the whole ROC curve can refute; otherwise
-    it is only (epsilon, delta)-DP.
+    it is only (epsilon, delta)-DP. ``attacker``: "informed" knows the code and every other row.
     """
 
     query: str
@@ -27,6 +27,7 @@ class Attack:
     low: Floats
     high: Floats
     gaussian: bool = False
+    attacker: str = "informed"
 
 
 @dataclass(frozen=True)

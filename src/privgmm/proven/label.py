@@ -39,15 +39,20 @@ _TILT_ROWS = 1 << 14
 
 
 def release_label(
-    X: Floats | Features, curator: Curator, n_classes: int, weights: Weighting = "kl"
+    X: Floats | Features,
+    curator: Curator,
+    n_classes: int,
+    weights: Weighting = "kl",
+    view: PublicView | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """Weights (K,), means (K, d) and covariances (K, d, d); spends all that the curator has left.
 
-    Features larger than memory are passed over a few times, chunk by chunk.
+    Features larger than memory are passed over a few times, chunk by chunk. Whoever releases labels
+    of the same features more than once may hand over their ``public_view``.
     """
     features = as_features(X)
     budget = curator.remaining_mu
-    view = public_view(features, n_classes)
+    view = view or public_view(features, n_classes)
     sizes = _cell_sizes(features, view.cells)
     first, sigma = _count(curator, view.cells, sizes, n_classes, budget * math.sqrt(_FIRST))
     left = budget * math.sqrt(1 - _FIRST - _COARSE)

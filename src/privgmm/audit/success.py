@@ -1,0 +1,152 @@
+"""How often an attacker guesses right, and how often any attacker could at most.
+
+The attacker is shown an output of D or of D' (a fair coin decides) and says which. Ceilings are
+those of the trade-off function: mu-GDP (Dong, Roth, Su 2022) or (epsilon, delta)-DP (Kairouz et al. 2015).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from privgmm.audit.bounds import Floats, binomial_lower, binomial_upper, thresholds
+from privgmm.audit.verdict import CONFIDENCE, Attack
+from privgmm.privacy import mu_from_epsilon
+
+FALSE_ALARMS = (1e-2, 1e-3)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A measured probability with its Clopper-Pearson interval, and what no attack may exceed.
+
+    ``limit`` is the ceiling as far as the runs tell: false alarms are counted, not known.
+    """
+
+    value: float
+    low: float
+    high: float
+    ceiling: float
+    limit: float
+
+    @property
+    def broken(self) -> bool:
+        return self.low > self.limit
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "broken": self.broken}
+
+
+@dataclass(frozen=True)
+class Success:
+    """One line of the table of attacks. ``hits``: share of true alarms at few false ones."""
+
+    query: str
+    attacker: str
+    neighbours: str
+    trials: int
+    epsilon: float
+    delta: float
+    accuracy: Rate
+    hits: dict[float, Rate]
+
+    @property
+    def broken(self) -> bool:
+        """Some rate is above its ceiling with the stated confidence: the claim is false."""
+        return self.accuracy.broken or any(rate.broken for rate in self.hits.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "query": self.query,
+            "attacker": self.attacker,
+            "neighbours": self.neighbours,
+            "trials": self.trials,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "accuracy": self.accuracy.as_dict(),
+            "hits": {f"{alarm:g}": rate.as_dict() for alarm, rate in self.hits.items()},
+            "broken": self.broken,
+        }
+
+
+def most_hits(false_alarms: float, epsilon: float, delta: float, gaussian: bool) -> float:
+    """The largest probability of a true alarm at this probability of a false one."""
+    if gaussian:
+        return float(ndtr(mu_from_epsilon(epsilon, delta) + ndtri(false_alarms)))
+    grown = math.exp(min(epsilon, 700.0))
+    return min(grown * false_alarms + delta, 1 - (1 - delta - false_alarms) / grown, 1.0)
+
+
+def best_accuracy(epsilon: float, delta: float, gaussian: bool) -> float:
+    """The largest probability of a right guess between two equally likely tables."""
+    if gaussian:
+        return float(ndtr(mu_from_epsilon(epsilon, delta) / 2))
+    return (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
+
+
+def successes(attacks: Sequence[Attack], epsilon: float, delta: float) -> list[Success]:
+    """Thresholds are chosen on one half of the runs and judged on the other.
+
+    All intervals hold together with probability CONFIDENCE (Bonferroni).
+    """
+    alpha = (1 - CONFIDENCE) / max(len(attacks) * (1 + len(FALSE_ALARMS)), 1)
+    return [_success(attack, epsilon, delta, alpha) for attack in attacks]
+
+
+def _success(attack: Attack, epsilon: float, delta: float, alpha: float) -> Success:
+    half = min(attack.low.size, attack.high.size) // 2
+    # Which way a score points is learnt as well.
+    upward = np.mean(attack.high[:half]) >= np.mean(attack.low[:half])
+    low, high = (side if upward else -side for side in (attack.low, attack.high))
+    chosen, rest = (low[:half], high[:half]), (low[half : 2 * half], high[half : 2 * half])
+    hits = {}
+    for alarms in FALSE_ALARMS:
+        if alarms * half >= 1:
+            at = float(np.sort(chosen[0])[-math.floor(alarms * half) - 1])
+            claim = alarms, epsilon, delta, attack.gaussian
+            hits[alarms] = _hits(*rest, at, alpha, claim)
+    accuracy = _accuracy(
+        *rest, _best_threshold(*chosen), alpha, best_accuracy(epsilon, delta, attack.gaussian)
+    )
+    return Success(
+        attack.query,
+        attack.attacker,
+        attack.neighbours,
+        2 * half,
+        epsilon,
+        delta,
+        accuracy,
+        hits,
+    )
+
+
+def _best_threshold(low: Floats, high: Floats) -> float:
+    a, b = np.sort(high), np.sort(low)
+    at = thresholds(a, b)
+    gain = np.searchsorted(b, at, side="right") - np.searchsorted(a, at, side="right")
+    return float(at[gain.argmax()])
+
+
+def _accuracy(low: Floats, high: Floats, at: float, alpha: float, ceiling: float) -> Rate:
+    n = low.size
+    right = int((high > at).sum()), int((low <= at).sum())
+    lower = sum(float(binomial_lower(k, n, alpha / 4)) for k in right) / 2
+    upper = sum(float(binomial_upper(k, n, alpha / 4)) for k in right) / 2
+    return Rate(sum(right) / (2 * n), lower, upper, ceiling, ceiling)
+
+
+def _hits(
+    low: Floats, high: Floats, at: float, alpha: float, claim: tuple[float, float, float, bool]
+) -> Rate:
+    n = low.size
+    true, false = int((high > at).sum()), int((low > at).sum())
+    most = float(binomial_upper(false, n, alpha / 2))
+    lower, upper = binomial_lower(true, n, alpha / 4), binomial_upper(true, n, alpha / 4)
+    return Rate(
+        true / n, float(lower), float(upper), most_hits(*claim), most_hits(most, *claim[1:])
+    )
