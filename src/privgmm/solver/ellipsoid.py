@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privgmm.checks import real
 from privgmm.errors import InputError
 from privgmm.model.mixture import Floats
 from privgmm.solver.passes import survey
@@ -66,7 +67,7 @@ def min_trace_ellipsoid(
     start : the answer of a problem nearby (another weight, or points that moved a little) to begin
         from; it changes the time and, within ``tol``, the answer, never the certificate
     """
-    if not tol > 0:
+    if not real(tol, "The tolerance of the ellipsoid") > 0:
         raise InputError(f"The tolerance of the ellipsoid must be positive, got tol={tol}.")
     reader = reader_of(points)
     if start is not None and start.shape.shape != (reader.dim, reader.dim):

@@ -17,8 +17,10 @@ The barrier tau * sum ln p keeps p positive; t_n stands for the slack 1 - s_n wi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv, dsyevd
 
 from privgmm.model.mixture import Floats
@@ -69,11 +71,12 @@ def warm_up(Z: Floats, p: Floats, steps: int) -> tuple[Floats, Floats]:
     starting point needs (the certificate is computed from the final p, whatever its history).
     Returns p and the scores that the last update used.
     """
+    ones = np.ones(Z.shape[1])  # a product with ones sums rows fastest
     for _ in range(steps):
         r, U = spectrum(Z, p)
         V = Z @ (U / np.sqrt(r))
-        s = np.einsum("ij,ij->i", V, V)
-        p = p * s**2
+        s = (V * V) @ ones
+        p = p * (s * s)
         p = np.maximum(p / p.sum(), 1e-4 / p.size)
     return p / p.sum(), s
 
@@ -81,8 +84,8 @@ def warm_up(Z: Floats, p: Floats, steps: int) -> tuple[Floats, Floats]:
 def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
     """Maximise the dual over p from a positive start, until max_n s_n <= (1 + tol) tr M^(1/2)."""
     m, d = Z.shape
-    rows, cols = np.triu_indices(d)
-    multiplicity = np.where(rows == cols, 1.0, np.sqrt(2.0))
+    rows, cols, multiplicity = _pairs(d)
+    ones = np.ones(d)
     r, U = spectrum(Z, p)
     # The best multiple of p on its ray makes the p-average of s equal to one.
     ray = r.sum() / p.sum()
@@ -91,7 +94,7 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
     best, best_gap, step_length = (p, r, U), np.inf, 0.0
     for step in range(_MAX_STEPS + 1):
         V = Z @ (U / np.sqrt(r))
-        s = np.einsum("ij,ij->i", V, V)
+        s = (V * V) @ ones
         gap = s.max() * p.sum() / (p @ s) - 1
         if gap < best_gap:
             best, best_gap = (p, r, U), gap
@@ -100,7 +103,9 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
         # Long steps say that the centre is near: aim at a much smaller barrier next.
         shrink = 0.03 if step_length > 0.9 else (0.1 if step_length > 0.5 else 0.3)
         tau = shrink * (p @ t) / m
-        Q = V[:, rows] * V[:, cols] * (multiplicity / np.sqrt(r[rows] + r[cols]))
+        Q = V.take(rows, axis=1)
+        Q *= V.take(cols, axis=1)
+        Q *= multiplicity / np.sqrt(r[rows] + r[cols])
         ascent = s - 1 + tau / p
         dp = _newton_direction(Q, t / p, ascent)
         if dp is None:
@@ -120,10 +125,18 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
             break  # rounding has eaten the ascent: the best point so far is the answer
         p = trial
         t = t + _to_boundary(t, dt) * dt
-        t = np.clip(t, tau / (_CENTRALITY * p), _CENTRALITY * tau / p)
+        centre = tau / p
+        t = np.minimum(np.maximum(t, centre / _CENTRALITY), centre * _CENTRALITY)
     p, r, U = best
     total = p.sum()
     return DualPoint(p / total, r / np.sqrt(total), U, step)
+
+
+@cache
+def _pairs(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """a <= b of all pairs of axes, and the square root of how often each stands for (a, b)."""
+    rows, cols = np.triu_indices(d)
+    return rows, cols, np.where(rows == cols, 1.0, np.sqrt(2.0))
 
 
 def _newton_direction(Q: Floats, diagonal: Floats, rhs: Floats) -> Floats | None:
@@ -140,7 +153,7 @@ def _newton_direction(Q: Floats, diagonal: Floats, rhs: Floats) -> Floats | None
         G.flat[:: q + 1] += 1
         _, y, info = dposv(G, Q.T @ (w * rhs))
         x = w * (rhs - Q @ y)
-    if info != 0 or not np.isfinite(x).all():
+    if info != 0 or not np.isfinite(x @ x):
         return None
     return np.asarray(x, dtype=np.float64)
 

@@ -67,7 +67,7 @@ def farthest(
 
     Points at or below ``floor`` are not worth keeping.
     """
-    kept: list[Scored] = [(np.empty((0, reader.dim)), np.empty(0, np.intp), np.empty(0))]
+    kept: list[Scored] = []
     buffer = np.empty((0, 0))
     worst, held, seen = 0.0, 0, 0
     for first, block in reader:
@@ -76,7 +76,7 @@ def farthest(
         scores = quadratic_forms(block, B, buffer[: len(block)])
         worst, seen = max(worst, float(scores.max())), seen + len(block)
         chosen = np.flatnonzero(scores > floor)
-        if chosen.size == 0:
+        if chosen.size == 0 and kept:
             continue
         kept.append((block[chosen], first + chosen, scores[chosen]))
         held += chosen.size
@@ -97,7 +97,10 @@ def quadratic_forms(X: Floats, B: Floats, out: Floats | None = None) -> Floats:
 
 
 def _top(kept: list[Scored], limit: int) -> Scored:
-    rows, index, scores = (np.concatenate(column) for column in zip(*kept, strict=True))
+    if len(kept) == 1:
+        rows, index, scores = kept[0]
+    else:
+        rows, index, scores = (np.concatenate(column) for column in zip(*kept, strict=True))
     if scores.size <= limit:
         return rows, index, scores
     # In the order of the rows, so that nothing depends on how a partition breaks ties.

@@ -18,6 +18,9 @@ from privgmm.model.mixture import Floats
 
 # One MiB of float64: a block and its product stay in the cache.
 _BLOCK_ENTRIES = 1 << 17
+# The answer is made of squares, which must be numbers too.
+_LARGEST, _SMALLEST = 1e150, 1e-150
+_SMALLEST = 1e-140
 
 
 class Points(Protocol):
@@ -96,15 +99,25 @@ def in_float_range(reader: Reader) -> Reader:
         raise InputError("Points must be finite; remove or impute the missing values first.")
     if scale == 0:
         raise InputError("All points are zero, so no ellipsoid is needed; remove this problem.")
+    if not _SMALLEST < scale < 1 / _SMALLEST:
+        raise InputError(
+            "The shape holds squares of the points, which float64 cannot; rescale them."
+        )
+    if not _SMALLEST < scale < _LARGEST:
+        raise InputError(
+            f"Points must lie between {_SMALLEST:g} and {_LARGEST:g} in size; rescale them."
+        )
     return Reader(reader.points, reader.dim, float(2.0 ** np.floor(np.log2(scale))))
 
 
 def _table(points: ArrayLike | Points) -> NDArray[Any]:
     try:
         array = np.asarray(points)
-        if array.dtype.kind not in "fiub":
+        if array.dtype.kind not in "fiubO":
+            raise TypeError
+        if array.dtype.kind == "O":
             array = array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("Points must be a numeric (N, d) array.") from None
     if array.ndim != 2 or array.shape[1] < 1:
         raise InputError(f"Points must be a (N, d) array with N, d >= 1, got shape {array.shape}.")

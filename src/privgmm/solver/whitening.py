@@ -15,6 +15,8 @@ from privgmm.solver.passes import Survey, farthest
 # the points do reach there is still covered, see ``shape``.
 _FLAT = 1e-14
 _THINNEST = 1e-12
+# Products of weights and coordinates must be numbers.
+_LARGEST, _SMALLEST = 1e150, 1e-150
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Whitening:
 
     factor, inverse : (d, d) L with weight = L L^T, so that tr(weight Y) = tr(L^T Y L), and L^-1
     reached, flat : orthonormal bases, in the coordinates L^T x, of what the points span and the rest
+    axes, spread : directions a in which the points are uncorrelated, and the mean of (a^T x)^2
     """
 
     factor: Floats
@@ -30,6 +33,8 @@ class Whitening:
     reached: Floats
     flat: Floats
     rho: float
+    axes: Floats
+    spread: Floats
 
     @property
     def into(self) -> Floats:
@@ -53,25 +58,36 @@ class Whitening:
 
 
 def whitening(seen: Survey, weight: ArrayLike | None) -> Whitening:
+    """The coordinates of a weight (identity when None) and of the points of a survey."""
     d = seen.reader.dim
     L = _weight_factor(weight, d)
     inverse = np.asarray(np.linalg.inv(L), dtype=np.float64)
     eigenvalues, U = np.linalg.eigh(L.T @ seen.gram @ L)
     spanned = eigenvalues > _FLAT * eigenvalues[-1]
     if spanned.all():
-        return Whitening(L, inverse, np.eye(d), np.empty((d, 0)), 0.0)
-    reached, flat = U[:, spanned], U[:, ~spanned]
-    largest, _ = farthest(seen.reader, L @ flat, seen.count, 1)
-    return Whitening(L, inverse, reached, flat, float(np.sqrt(largest)))
+        reached, flat, rho = np.eye(d), np.empty((d, 0)), 0.0
+    else:
+        reached, flat = U[:, spanned], U[:, ~spanned]
+        rho = float(np.sqrt(farthest(seen.reader, L @ flat, seen.count, 1)[0]))
+    axes, spread = L @ U[:, spanned], eigenvalues[spanned] / seen.count
+    return Whitening(L, inverse, reached, flat, rho, axes, spread)
 
 
 def _weight_factor(weight: ArrayLike | None, d: int) -> Floats:
     if weight is None:
         return np.eye(d)
-    W = np.asarray(weight, dtype=np.float64)
-    symmetric = W.shape == (d, d) and np.abs(W - W.T).max() <= 1e-6 * np.abs(W).max()
+    try:
+        W = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"The weight must be a finite symmetric {d} x {d} matrix.") from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        symmetric = W.shape == (d, d) and np.abs(W - W.T).max() <= 1e-6 * np.abs(W).max()
     if not symmetric:  # also when an entry is not finite: no comparison with NaN holds
         raise InputError(f"The weight must be a finite symmetric {d} x {d} matrix.")
+    if not _SMALLEST < np.abs(W).max() < _LARGEST:
+        raise InputError(
+            f"The weight must lie between {_SMALLEST:g} and {_LARGEST:g} in size; rescale it."
+        )
     try:
         return np.asarray(np.linalg.cholesky((W + W.T) / 2), dtype=np.float64)
     except np.linalg.LinAlgError:

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.model.mixture import Floats
-from privgmm.solver.newton import DualPoint, solve_dual, warm_up
+from privgmm.solver.newton import DualPoint, solve_dual, spectrum, warm_up
 from privgmm.solver.passes import Rows, Survey, farthest, quadratic_forms
 from privgmm.solver.whitening import Whitening
 
 # Rows that a pass may keep, and how near to the surface they must be once there is an ellipsoid.
-_POOL = 2048
+_POOL = 4096
 _NEAR = 0.8
 _MAX_PASSES = 30
 _MAX_ROUNDS = 60
-_WARM_UP_STEPS = 7
+_WARM_UP_STEPS = 5
+_FIRST_LIVE = 30
 _ROUNDING = 1e-12
 # A live point leaves when it gives less than this share of any direction and is this far inside.
 _IDLE, _SLACK = 1e-5, 1e-3
@@ -55,19 +56,18 @@ class Live:
 def cover(seen: Survey, white: Whitening, tol: float, start: Floats) -> Covering:
     """Minimum-trace ellipsoid of all points; ``start`` holds multipliers of the rows picked already."""
     into, weight = white.into, white.factor @ white.factor.T
-    moment = into.T @ seen.gram @ into / seen.count
     pool, passes, steps = seen.picked, seen.passes + (white.flat.size > 0), 1
-    live = _resumed(pool.rows @ into, start, moment)
+    live = _resumed(pool.rows @ into, start, white.spread[0])
     if live is None:
         # The points that score highest when all points weigh the same.
-        eigenvalues, U = np.linalg.eigh(moment)
-        metric = into @ (U * eigenvalues**-0.25)
+        metric = white.axes * white.spread**-0.25
         _, pool = farthest(seen.reader, metric, seen.count, _POOL)
         live = _first_live_set(pool.rows @ into, quadratic_forms(pool.rows, metric))
         passes, steps = passes + 1, _WARM_UP_STEPS
+    spent = steps
     while True:
-        Z = pool.rows @ into
-        live, dual, spent = _solve_pool(Z, live, tol)
+        stuck = spent == 0  # twice in a row without a step: float64 has no more to give
+        live, dual, spent = _solve_pool(pool.rows @ into, live, tol)
         steps += spent
         shape = white.shape(dual.root, dual.trace)
         factor = np.linalg.inv(np.linalg.cholesky(shape)).T
@@ -78,9 +78,10 @@ def cover(seen: Survey, white: Whitening, tol: float, start: Floats) -> Covering
         shape = shape * (worst * (1 + _ROUNDING))
         value = float(np.sum(shape * weight))
         gap = max(value / dual.trace**2 - 1, 0.0)
-        done = gap <= tol or passes >= _MAX_PASSES
-        if done or not (new := ~np.isin(far.index, pool.index)).any():
+        done = gap <= tol or passes >= _MAX_PASSES or (stuck and spent == 0)
+        if done or np.isin(far.index, pool.index).all():
             return Covering(shape, value, gap, support, live.p, steps, passes)
+        new = ~np.isin(far.index, support)
         pool = Rows(
             np.concatenate([pool.rows[live.at], far.rows[new]]),
             np.concatenate([support, far.index[new]]),
@@ -93,11 +94,11 @@ def _solve_pool(Z: Floats, live: Live, tol: float) -> tuple[Live, DualPoint, int
     d = Z.shape[1]
     limit, steps = max(64, d * (d + 1) // 2), 0
     at, p = live.at, live.p
-    for _ in range(_MAX_ROUNDS):
+    for round_ in range(_MAX_ROUNDS):
         dual = solve_dual(Z[at], p, tol / 2)
         p, steps = dual.multipliers, steps + dual.steps
         scores = quadratic_forms(Z, dual.U / np.sqrt(dual.r))
-        if scores.max() <= (1 + tol) * dual.trace:
+        if scores.max() <= (1 + tol) * dual.trace or round_ == _MAX_ROUNDS - 1:
             break
         entering = _violators(scores, at, dual.trace, limit)
         if entering.size == 0:
@@ -108,18 +109,15 @@ def _solve_pool(Z: Floats, live: Live, tol: float) -> tuple[Live, DualPoint, int
         at = np.concatenate([at[busy], entering])
         p = np.concatenate([p[busy], np.full(entering.size, 0.1 * p[busy].mean())])
         p, _ = warm_up(Z[at], p / p.sum(), 1)
-    return Live(at, dual.multipliers), dual, steps
+    return Live(at, p), dual, steps
 
 
-def _resumed(Z: Floats, p: Floats, moment: Floats) -> Live | None:
+def _resumed(Z: Floats, p: Floats, shortest: float) -> Live | None:
     """The multipliers of an earlier answer, if their points still span the space; else None."""
-    if p.size == 0:
+    if p.size == 0 or not spectrum(Z, p)[0].min() ** 2 > _SPANNING * shortest:
         return None
     # Points that had no weight may need some now: the update floors and moves them.
     p, _ = warm_up(Z, p / p.sum(), 1)
-    lowest = np.linalg.eigvalsh((Z.T * p) @ Z)[0]
-    if not lowest > _SPANNING * np.linalg.eigvalsh(moment)[0]:
-        return None
     return Live(np.arange(p.size), p)
 
 
@@ -131,10 +129,10 @@ def _first_live_set(Z: Floats, scores: Floats) -> Live:
     p = scores[at] ** 2
     p, s = warm_up(Z[at], p / p.sum(), _WARM_UP_STEPS)
     # About 2d points end up in contact, and the update has already sent most others towards zero.
-    kept = max(60, 4 * d)
+    kept = max(_FIRST_LIVE, 4 * d)
     if at.size > kept:
         cut = at.size - kept
-        chosen = np.union1d(np.argpartition(p, cut)[cut:], np.argpartition(s, cut)[cut:])
+        chosen = (p >= np.partition(p, cut)[cut]) | (s >= np.partition(s, cut)[cut])
         at, p = at[chosen], p[chosen] / p[chosen].sum()
     return Live(at, p)
 
