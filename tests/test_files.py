@@ -1,7 +1,10 @@
 """Files appear whole or not at all."""
 
+import errno
 import os
+import signal
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +70,80 @@ def test_an_input_is_never_overwritten(tmp_path):
 def test_unusable_targets_are_one_sentence(tmp_path, name):
     with pytest.raises(InputError, match="Cannot write"):
         check_target(tmp_path / name)
+
+
+def killed_writer(target):
+    """A process that dies inside the block; returns when it is dead."""
+    pid = os.fork()
+    if pid == 0:
+        with whole_file(target) as temporary:
+            temporary.write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def test_what_a_killed_writer_left_is_private_and_removed_by_the_next(tmp_path):
+    target = tmp_path / "out"
+    killed_writer(target)
+    (left,) = tmp_path.iterdir()
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    with whole_file(target) as temporary:
+        temporary.write_text("whole")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_files_of_living_writers_and_of_others_stay(tmp_path):
+    target, other = tmp_path / "out", tmp_path / ".out.mine.part"
+    other.write_text("x")
+    with whole_file(target) as first:
+        with whole_file(target) as second:
+            second.write_text("second")
+        assert first.exists()
+        first.write_text("first")
+    assert target.read_text() == "first"
+    assert sorted(tmp_path.iterdir()) == [other, target]
+
+
+def test_an_interrupt_while_the_file_is_made_leaves_nothing(tmp_path, monkeypatch):
+    make = os.open
+
+    def interrupted(path, *arguments):
+        os.close(make(path, *arguments))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "out"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_failure_is_told_even_if_cleaning_up_fails_too(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr(Path, "unlink", fail)
+    refused = pytest.raises(InputError, match=r"Cannot write .*: Input/output error\.")
+    with refused, whole_file(tmp_path / "out") as temporary:
+        temporary.write_text("x")
+
+
+def test_the_file_is_synced_before_it_is_named_and_the_folder_after(tmp_path, monkeypatch):
+    synced, sync = [], os.fsync
+
+    def noted(handle):
+        kind = "folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file"
+        synced.append((kind, (tmp_path / "out").exists()))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with whole_file(tmp_path / "out") as temporary:
+        temporary.write_text("x")
+    assert synced == [("file", False), ("folder", True)]
+
+
+def test_a_read_only_folder_is_refused_beforehand(tmp_path, monkeypatch):
+    # Root may write anywhere, so the answer is the system's only in name.
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
+    with pytest.raises(InputError, match="read-only"):
+        check_target(tmp_path / "out")

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from privgmm.cli import run
 from privgmm.errors import BudgetError, InputError
 from privgmm.ledger import Ledger, storage
 from privgmm.privacy import mu_from_epsilon
@@ -145,6 +146,18 @@ def test_another_database_is_refused_and_left_alone(tmp_path):
         with pytest.raises(InputError, match="not a privgmm ledger"):
             action(path)
     assert path.read_bytes() == before
+
+
+def test_a_creation_that_was_cut_short_can_be_repeated(tmp_path):
+    path = tmp_path / "begun.ledger"
+    begun = sqlite3.connect(path)
+    begun.execute("PRAGMA journal_mode = WAL")
+    begun.close()
+    assert path.stat().st_size > 0
+    assert (
+        run(["ledger", "budget", "--ledger", str(path), "--epsilon", "1", "--delta", "1e-5"]) == 0
+    )
+    assert Ledger.open(path).remaining().total_epsilon == 1.0
 
 
 def test_a_newer_ledger_is_refused(tmp_path):

@@ -63,6 +63,9 @@ def tell(letter: str) -> None:
 
 def start(job: Callable[[], int], folder: Path) -> tuple[int, int]:
     """Fork; the child runs ``job`` inside ``folder``. Returns its pid and what it tells."""
+    beside(folder, "tmp").mkdir(exist_ok=True)
+    for name in ("stdout", "stderr"):
+        beside(folder, name).write_bytes(b"")
     reader, writer = os.pipe()
     pid = os.fork()
     if pid:
@@ -85,10 +88,9 @@ def _settle(folder: Path) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.chdir(folder)
     scratch = beside(folder, "tmp")
-    scratch.mkdir(exist_ok=True)
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
     for number, name in ((1, "stdout"), (2, "stderr")):
-        file = os.open(beside(folder, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        file = os.open(beside(folder, name), os.O_WRONLY)
         os.dup2(file, number)
         os.close(file)
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)

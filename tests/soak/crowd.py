@@ -23,6 +23,7 @@ _TOTAL, _EACH = 0.3, 0.1
 
 def crowd(world: World, rng: Random) -> tuple[Verdict, str]:
     """2 to 8 spenders until the budget is gone; about half are killed at a random step."""
+    capacity()  # now, lest each spender finds out for itself
     world.turns += 1
     folder = world.scratch / f"t{world.turns}"
     folder.mkdir()

@@ -18,7 +18,7 @@ class Tally:
     faults: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     checked: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
+    wrong: int = 0
 
     def add(self, name: str, number: int, verdict: Verdict, end: str) -> None:
         self.faults[name].update(["injected", end])
@@ -26,19 +26,19 @@ class Tally:
         for held, sentence in verdict.wrong:
             self.broken[held] += 1
             self.faults[name]["violations"] += 1
-            self.wrong.append(f"fault {number} ({name}): not '{held}': {sentence}")
+            self.wrong += 1
+            if self.wrong <= _SHOWN:
+                print(f"fault {number} ({name}): not '{held}': {sentence}", flush=True)
 
     @property
     def injected(self) -> int:
         return sum(counts["injected"] for counts in self.faults.values())
 
     def line(self) -> str:
-        return f"{self.injected} faults, {len(self.wrong)} violations"
+        return f"{self.injected} faults, {self.wrong} violations"
 
 
 def print_tables(tally: Tally, seconds: float, seed: int) -> None:
-    for sentence in tally.wrong[:_SHOWN]:
-        print(sentence)
     print(f"\n{'fault':34}{'injected':>9}" + "".join(f"{end:>12}" for end in _ENDINGS), end="")
     print(f"{'violations':>11}")
     for name, counts in tally.faults.items():
