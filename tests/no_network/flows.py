@@ -12,15 +12,14 @@ from privgmm.datasets import synthetic
 TABLE = "release t.csv --label kind --classes 0,1 --epsilon 2 --delta 1e-5 "
 COMMANDS = (
     "ledger budget --ledger l.db --epsilon 9 --delta 1e-4 --unit label",
-    TABLE + "--unit label --ledger l.db -o label.json",
+    TABLE + "--unit label --engine dask --ledger l.db -o label.json",  # demo: the local engine
     TABLE + "--unit record --radius 20 -o record.json",
-    TABLE + "--unit label --engine dask -o dask.json",
     TABLE + "--unit label --mechanism published -o published.json",
     "ledger show --ledger l.db",
     "show label.json",
     "sample label.json -n 100 -o s.parquet",
     "report label.json -o r.html --reference t.csv --label kind",
-    "plan --n 200 --classes 2 --dim 2 --unit label --epsilon 1 --rehearsals 1 -o plan.svg",
+    "plan --n 100 --classes 2 --dim 2 --unit label --epsilon 1 --rehearsals 1 -o plan.svg",
     "audit --mechanism published --trials 100 --seed 1",
     "demo",
     "reproduce iris-marginals --trials 1 --jobs 2",

@@ -58,7 +58,7 @@ def test_the_flows_stay_on_this_machine(tmp_path: Path, namespace: list[str]) ->
     last, noted = offline("flows.py", tmp_path, namespace)
     assert noted == []
     assert last == ("unroutable: 0" if namespace else "unroutable: not counted")
-    assert {"label.json", "record.json", "dask.json", "r.html", "plan.svg", "demo"} <= {
+    assert {"label.json", "record.json", "r.html", "plan.svg", "demo"} <= {
         path.name for path in tmp_path.iterdir()
     }
 
