@@ -31,7 +31,7 @@ def releases(
 ) -> tuple[list[Mixture], list[Mixture]]:
     """As many releases of both tables as fit into the time, and at least a few."""
     first, second = (
-        _label_releaser(source, claim, noise)
+        label_releaser(source, claim, noise)
         if claim.adjacency == "label"
         else partial(_record_releases, source, claim, noise)
         for source in (pair.first, pair.second)
@@ -52,7 +52,7 @@ def _curator(source: ArraySource, claim: Claim, noise: NoiseSource) -> Curator:
     return Curator(source, noise, claim.adjacency, claim.epsilon, claim.delta)
 
 
-def _label_releaser(source: ArraySource, claim: Claim, noise: NoiseSource) -> Releaser:
+def label_releaser(source: ArraySource, claim: Claim, noise: NoiseSource) -> Releaser:
     """``release_label``, many times; what it takes from the public features is found once."""
     from privgmm.proven.label import release_label
     from privgmm.proven.label_cells import public_view

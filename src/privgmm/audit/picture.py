@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privgmm.audit.success import Success
+from privgmm.audit.success import FALSE_ALARMS, Success
 from privgmm.audit.verdict import Attack, Row
 from privgmm.files import whole_file
 
@@ -26,13 +26,13 @@ def write_picture(attacks: Sequence[Attack], rows: Sequence[Row], path: Path) ->
 
     columns = min(3, len(rows))
     lines = math.ceil(len(rows) / columns)
-    figure = Figure(figsize=(4.2 * columns, 2.6 * lines), layout="constrained")
+    figure = Figure(figsize=(4.6 * columns, 2.7 * lines), layout="constrained")
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
     for panel, attack, row in zip(panels, attacks, rows, strict=False):
         both = np.concatenate([attack.low, attack.high])
         # Heavy tails would squeeze the middle into one bin.
         left, right = np.quantile(both, [0.002, 0.998])
-        edges = np.linspace(left, right, 60)
+        edges = np.linspace(left, right, min(60, 4 + math.isqrt(both.size)))
         for scores, colour, name in (
             (attack.low, _FIRST, "on D"),
             (attack.high, _SECOND, "on D'"),
@@ -40,7 +40,7 @@ def write_picture(attacks: Sequence[Attack], rows: Sequence[Row], path: Path) ->
             panel.hist(scores, np.unique(edges), color=colour, alpha=0.5, label=name)
         verdict = "REFUTED" if row.refuted else "not refuted"
         panel.set_title(
-            f"{row.query}\nepsilon >= {row.epsilon_lower:.2f}, claimed {row.epsilon_claimed:g}: {verdict}",
+            f"{row.query}\n{row.neighbours}\nepsilon >= {row.epsilon_lower:.2f}, claimed {row.epsilon_claimed:g}: {verdict}",
             fontsize=8,
         )
         panel.set(yticks=[], xlabel="score")
@@ -52,28 +52,35 @@ def write_picture(attacks: Sequence[Attack], rows: Sequence[Row], path: Path) ->
 
 
 def write_successes(guesses: Sequence[Success], path: Path) -> None:
-    """Write the share of right guesses of every attacker, its interval, and the ceiling."""
+    """Write what every attacker reaches, with intervals, beside the ceilings that the claim sets."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.4, 0.9 + 0.42 * len(guesses)), layout="constrained")
-    panel = figure.subplots()
+    figure = Figure(figsize=(10.5, 1.1 + 0.42 * len(guesses)), layout="constrained")
+    right, hits = figure.subplots(1, 2, sharey=True)
     at = np.arange(len(guesses))[::-1]
-    rates = [guess.accuracy for guess in guesses]
-    for y, guess, rate in zip(at, guesses, rates, strict=True):
-        colour = _SECOND if guess.broken else _FIRST
-        panel.plot([rate.low, rate.high], [y, y], color=colour, lw=2, solid_capstyle="butt")
-        panel.plot(rate.value, y, "o", color=colour, ms=5)
-    ceiling = rates[0].ceiling
-    panel.axvline(0.5, color="0.6", lw=0.8, ls=":")
-    panel.axvline(ceiling, color="0.2", lw=1)
-    panel.annotate(
-        f"ceiling {ceiling:.3f}", (ceiling, 1), (3, 2), xycoords=("data", "axes fraction"),
-        textcoords="offset points", fontsize=8, color="0.2",
-    )  # fmt: skip
-    panel.set_yticks(at, [f"{g.query}\n{g.attacker}: {g.neighbours}" for g in guesses], fontsize=7)
-    panel.set_xlabel(f"share of right guesses (one half is luck), epsilon {guesses[0].epsilon:g}")
-    panel.tick_params(axis="y", length=0)
-    panel.spines[["top", "right", "left"]].set_visible(False)
+    alarms = FALSE_ALARMS[0]
+    for y, guess in zip(at, guesses, strict=True):
+        for panel, rate in ((right, guess.accuracy), (hits, guess.hits.get(alarms))):
+            if rate is not None:
+                colour = _SECOND if rate.broken else _FIRST
+                panel.plot([rate.low, rate.high], [y, y], color=colour, lw=2)
+                panel.plot(rate.value, y, "o", color=colour, ms=5)
+    for panel, luck, ceilings in (
+        (right, 0.5, {guess.accuracy.ceiling for guess in guesses}),
+        (hits, alarms, {g.hits[alarms].ceiling for g in guesses if alarms in g.hits}),
+    ):
+        panel.axvline(luck, color="0.6", lw=0.8, ls=":")
+        for ceiling in ceilings:
+            panel.axvline(ceiling, color="0.2", lw=1)
+        panel.tick_params(axis="y", length=0)
+        panel.spines[["top", "right", "left"]].set_visible(False)
+    right.set_yticks(at, [f"{g.query}\n{g.attacker}: {g.neighbours}" for g in guesses], fontsize=7)
+    right.set_xlabel("share of right guesses")
+    hits.set_xlabel(f"share of true alarms at {alarms:g} false ones")
+    figure.suptitle(
+        f"epsilon {guesses[0].epsilon:g}; dotted: luck, line: ceiling, orange: surely above it",
+        fontsize=9,
+    )
     _save(figure, path)
 
 
