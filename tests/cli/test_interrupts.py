@@ -6,17 +6,20 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
-from privgmm import release
-from privgmm.datasets import synthetic
+from privgmm import Release
+from privgmm.model.mixture import Mixture
+from privgmm.releases import Guarantee
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("interrupts")
-    X, y = synthetic(100, 2, 2, seed=0)
-    release(X, y, classes=[0, 1], seed=0).save(folder / "r.json")
+    mixture = Mixture(np.ones(1), np.zeros((1, 2)), np.eye(2)[None], ("x",))
+    guarantee = Guarantee("proven", "label", "label", 1.0, 1e-5, 0.25, True)
+    Release(mixture, guarantee).save(folder / "r.json")
     return folder
 
 

@@ -126,6 +126,32 @@ def test_a_stuck_process_is_named_not_waited_for(tmp_path, monkeypatch):
     ledger.spend(0.1, 0.1, DELTA, "label")
 
 
+def wait_for_the_lock(path, outcome):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    outcome.put("waiting")
+    try:
+        Ledger(path).spend(0.1, 0.1, DELTA, "label")
+    except KeyboardInterrupt:
+        outcome.put("interrupted")
+
+
+def test_ctrl_c_is_heard_while_waiting_for_the_lock(tmp_path):
+    ledger = Ledger.create(tmp_path / "held.ledger", 1.0, DELTA)
+    holder = sqlite3.connect(ledger.path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    outcome = FORK.Queue()
+    worker = FORK.Process(target=wait_for_the_lock, args=(ledger.path, outcome))
+    worker.start()
+    assert outcome.get(timeout=30) == "waiting"
+    time.sleep(0.2)
+    os.kill(worker.pid, signal.SIGINT)
+    # Well before the minute for which a holder is waited for.
+    assert outcome.get(timeout=20) == "interrupted"
+    worker.join()
+    holder.close()
+    assert ledger.rows() == []
+
+
 @pytest.mark.parametrize(
     "content", [b"not a database" * 100, b"", b"SQLite format 3\0", b"\0" * 8192]
 )

@@ -47,8 +47,8 @@ def never_sync() -> None:
     """A spend is acknowledged before it is on the disk."""
     connect = storage._connect
 
-    def connected(path, create):
-        connection = connect(path, create)
+    def connected(*arguments):
+        connection = connect(*arguments)
         connection.execute("PRAGMA synchronous = OFF")
         return connection
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ APPLICATION_ID = 0x70676D6C
 VERSION = 1
 # A spend takes milliseconds; whoever waits longer than this is waiting for a stuck process.
 _PATIENCE_SECONDS = 60.0
+_TURN_SECONDS = 0.5
 
 _LAYOUT = (
     """CREATE TABLE budget (
@@ -51,8 +53,7 @@ def transaction(path: Path, create: bool = False) -> Iterator[sqlite3.Connection
             raise InputError(
                 f"There is no ledger at {path}; make one with 'privgmm ledger budget'."
             )
-        with contextlib.closing(_connect(path, create)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        with contextlib.closing(_locked(path, create)) as connection:
             try:
                 if create and _is_empty(connection):
                     for statement in _LAYOUT:
@@ -70,7 +71,7 @@ def is_unmade(path: Path) -> bool:
     with sentences(path):
         if not path.is_file() or path.stat().st_size == 0:
             return True
-        with contextlib.closing(_connect(path, create=False)) as connection:
+        with contextlib.closing(_connect(path, False, _PATIENCE_SECONDS)) as connection:
             return _is_empty(connection)
 
 
@@ -81,7 +82,7 @@ def sentences(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except (sqlite3.NotSupportedError, sqlite3.OperationalError) as problem:
         reason = str(problem)
-        if "locked" in reason or "busy" in reason:
+        if _is_busy(problem):
             reason = "another process is holding it; try again when that has ended"
         raise InputError(f"Cannot use the ledger {path}: {reason}.") from None
     except (sqlite3.Error, sqlite3.Warning):
@@ -110,8 +111,29 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         raise sqlite3.DatabaseError(state)
 
 
-def _connect(path: Path, create: bool) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None)
+def _locked(path: Path, create: bool) -> sqlite3.Connection:
+    """A connection that holds the write lock. Waits in short turns: between them Ctrl-C is heard."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        connection = None
+        try:
+            connection = _connect(path, create, min(_TURN_SECONDS, _PATIENCE_SECONDS))
+            connection.execute("BEGIN IMMEDIATE")
+            return connection
+        except BaseException as problem:
+            if connection is not None:
+                connection.close()
+            if not _is_busy(problem) or time.monotonic() > deadline:
+                raise
+
+
+def _is_busy(problem: BaseException) -> bool:
+    words = str(problem) if isinstance(problem, sqlite3.OperationalError) else ""
+    return "locked" in words or "busy" in words
+
+
+def _connect(path: Path, create: bool, patience: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
         if create and _is_empty(connection):
             connection.execute("PRAGMA journal_mode = WAL")
