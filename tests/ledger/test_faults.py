@@ -204,6 +204,20 @@ def test_a_cost_made_smaller_is_noticed(tmp_path):
         ledger.remaining()
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["cost_mu = CAST('0.2' AS BLOB)", "note = CAST(x'6d79ff6e6f7465' AS TEXT)", "kind = x'00'"],
+)
+def test_cells_of_another_type_are_damage(tmp_path, change):
+    ledger = Ledger.create(tmp_path / "typed.ledger", 1.0, DELTA)
+    ledger.spend(0.2, 0.7, DELTA, "label")
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("DROP TRIGGER spend_update")
+        connection.execute(f"UPDATE spend SET {change}")
+    with pytest.raises(InputError, match="damaged"):
+        ledger.remaining()
+
+
 def test_damaged_ledgers_are_refused_or_whole(tmp_path):
     ledger = Ledger.create(tmp_path / "whole.ledger", 1.0, DELTA)
     for number in range(40):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -34,6 +35,8 @@ def soak(faults: int, minutes: float, seed: int, only: str, plants: bool) -> int
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     scratch = Path(tempfile.mkdtemp(prefix="privgmm-soak-", dir=memory))
     tally, missed = Tally(), 0
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         kinds = {name: run for name, run in _experiments(scratch).items() if only in name}
         slow = {name: run for name, run in _DASK.items() if only in name}
@@ -47,6 +50,8 @@ def soak(faults: int, minutes: float, seed: int, only: str, plants: bool) -> int
         if slow:
             left = faults // _DASK_ONE_IN if kinds else faults
             _inject(tally, world, slow, left, end, seed)
+    except KeyboardInterrupt:
+        print("Stopped by hand.")
     finally:
         cluster.close()
         shim.unload()

@@ -94,7 +94,8 @@ def _sealed(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]
 
 
 def _seal(row: tuple[Any, ...]) -> str:
-    return hashlib.sha256(json.dumps(row).encode()).hexdigest()
+    # A flipped bit can also turn a number or a text into bytes, which JSON cannot hold.
+    return hashlib.sha256(json.dumps(row, default=repr).encode()).hexdigest()
 
 
 def _now() -> str:

@@ -82,18 +82,25 @@ def sentences(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except (sqlite3.NotSupportedError, sqlite3.OperationalError) as problem:
         reason = str(problem)
+        if "decode" in reason:
+            # Text that is no text any more; SQLite's own words would quote it.
+            raise _damaged(path) from None
         if _is_busy(problem):
             reason = "another process is holding it; try again when that has ended"
         raise InputError(f"Cannot use the ledger {path}: {reason}.") from None
     except (sqlite3.Error, sqlite3.Warning):
-        raise InputError(
-            f"{path} is not a privgmm ledger, or it is damaged; restore it from a backup."
-        ) from None
+        raise _damaged(path) from None
     except (OSError, ValueError) as problem:
         if isinstance(problem, InputError):
             raise
         reason = getattr(problem, "strerror", None) or "the path is not usable"
         raise InputError(f"Cannot use the ledger {path}: {reason}.") from None
+
+
+def _damaged(path: str | os.PathLike[str]) -> InputError:
+    return InputError(
+        f"{path} is not a privgmm ledger, or it is damaged; restore it from a backup."
+    )
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
