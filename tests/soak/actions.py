@@ -61,6 +61,12 @@ ACTIONS = (
     Action("sample csv", (*_SAMPLE, "s.csv"), "s.csv", _whole_csv),
     Action("sample parquet", (*_SAMPLE, "s.parquet"), "s.parquet", _whole_parquet),
     Action("report", ("report", "r.json", "-o", "page.html"), "page.html", _whole_page),
+    Action(
+        "report inside",
+        ("report", "r.json", "-o", "inside.html", "--reference", "t.csv"),
+        "inside.html",
+        _whole_page,
+    ),
 )  # fmt: skip
 
 

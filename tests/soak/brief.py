@@ -26,7 +26,7 @@ def shorten() -> None:
         return clustered[0]
 
     def render(release, reference=None):
-        mark = page._fingerprint(release)
+        mark = page._fingerprint(release), reference is None
         if mark not in pages:
             pages[mark] = draw(release, reference)
         return pages[mark]

@@ -85,7 +85,8 @@ def start(job: Callable[[], int], folder: Path) -> tuple[int, int]:
 def _settle(folder: Path) -> None:
     """As a command would find the world: own output, own temporary folder, usual signals."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     os.chdir(folder)
     scratch = beside(folder, "tmp")
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)

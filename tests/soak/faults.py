@@ -133,7 +133,7 @@ def _wrong_clock(rng: Random) -> Callable[[], None]:
 
 
 _SPACE = shim.OPEN | shim.WRITE | shim.SYNC | shim.TRUNCATE | shim.RENAME
-_ANY_SIGNAL = (signal.SIGINT, signal.SIGTERM)
+_ANY_SIGNAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STEP_FAULTS: dict[str, Experiment] = {
     "kill -9 before a step": AtStep(shim.ALL, shim.KILL_BEFORE),
     "kill -9 after a step": AtStep(shim.CHANGES, shim.KILL_AFTER),
@@ -148,7 +148,7 @@ STEP_FAULTS: dict[str, Experiment] = {
         shim.OPEN | shim.RENAME | shim.CHMOD, shim.KEEP_FAILING, (errno.EACCES, errno.EROFS)
     ),
     "short write": AtStep(shim.WRITE, shim.SHORTEN),
-    "Ctrl-C or SIGTERM at a step": AtStep(shim.ALL, shim.SIGNAL, _ANY_SIGNAL),
+    "Ctrl-C, SIGTERM or SIGHUP": AtStep(shim.ALL, shim.SIGNAL, _ANY_SIGNAL),
     "folder vanishes": AtStep(shim.ALL, shim.VANISH),
     "file size limit": in_child(_small_files),
     "memory limit": in_child(_little_memory),

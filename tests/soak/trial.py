@@ -52,7 +52,14 @@ class World:
 
 
 # Cheap and file-heavy actions more often.
-WEIGHTS = {"release": 3, "release labels": 3, "spend": 4, "budget": 3, "report": 1}
+WEIGHTS = {
+    "release": 3,
+    "release labels": 3,
+    "spend": 4,
+    "budget": 3,
+    "report": 1,
+    "report inside": 1,
+}
 
 
 def choose_action(rng: Random) -> Action:
