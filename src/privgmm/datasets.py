@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import wishart
 
+from privgmm.checks import MOST_ROWS, whole
 from privgmm.errors import InputError
 from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.sampling import generator
 
 _MAX_REDRAWS = 10_000
 
@@ -20,11 +22,13 @@ def synthetic(
     Weights ~ Dirichlet(1), means ~ uniform on [-10, 10]^d, covariances ~ Wishart(I, d+1). The
     mixture is redrawn until every class has at least d+2 rows, which (eq2) and (eq6) need.
     """
+    for value, what in ((n, "The number of rows"), (n_classes, "Classes"), (dim, "Columns")):
+        whole(value, what, at_most=MOST_ROWS)
     if n < n_classes * (dim + 2):
         raise InputError(
             f"{n_classes} classes in {dim} dimensions need at least {n_classes * (dim + 2)} rows, got {n}."
         )
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     for _ in range(_MAX_REDRAWS):
         weights = rng.dirichlet(np.ones(n_classes))
         codes = rng.choice(n_classes, size=n, p=weights)

@@ -23,6 +23,8 @@ _HANDED_ON = (
     "epsilon", "delta", "unit", "bounds", "radius", "center",
     "n_components", "mechanism", "adjacency",
 )  # fmt: skip
+# What scikit-learn says before it quotes cells or whole rows.
+_QUOTING = ("could not convert", "array=", "Complex data not supported")
 
 
 # scikit-learn has no type information, so its classes are Any to mypy.
@@ -167,10 +169,19 @@ def _numbers_only(read: Any) -> Any:
     """scikit-learn quotes the cell that is not a number; say it without."""
     try:
         return read()
+    except OverflowError:  # a Python integer beyond the floats
+        said = "could not convert"
     except ValueError as problem:
-        if "could not convert" not in str(problem):
+        said = str(problem)
+        if not any(quote in said for quote in _QUOTING):
             raise
-    raise InputError("Features must be numbers; choose numeric columns or encode the others first.")
+    if "could not convert" in said:
+        said = "Features must be numbers; choose numeric columns or encode the others first."
+    elif "array=" in said:
+        said = said.split(":")[0] + ". Reshape your data into rows and columns."
+    else:
+        said = said.split("\n")[0] + "; give real numbers."
+    raise InputError(said)
 
 
 def _in_order(classes: Sequence[ClassName] | None) -> Sequence[ClassName] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privgmm.checks import real
 from privgmm.errors import InputError
 from privgmm.model.mixture import Floats
 
@@ -72,7 +73,7 @@ def stated_region(dim: int, bounds: Any, radius: float | None, center: ArrayLike
         raise InputError("A center goes with a radius; bounds=(lo, hi) already fix the center.")
     try:
         low, high = (np.broadcast_to(_numbers(side), (dim,)) for side in bounds)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"Bounds must be a pair (lo, hi) of numbers, or of {dim} each.") from None
     half = high / 2 - low / 2
     if not (np.isfinite(half).all() and (half > 0).all()):
@@ -93,11 +94,11 @@ def _sized(region: Region) -> Region:
 
 
 def _ball(dim: int, radius: float, center: ArrayLike | None) -> Region:
-    if not (np.isfinite(radius) and radius > 0):
+    if not (np.isfinite(real(radius, "The radius")) and radius > 0):
         raise InputError(f"The radius must be a positive number, got {radius}.")
     try:
         middle = np.broadcast_to(_numbers(0.0 if center is None else center), (dim,))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"The center must be one number or {dim} numbers.") from None
     if not np.isfinite(middle).all():
         raise InputError("The center must be finite numbers.")
@@ -105,4 +106,7 @@ def _ball(dim: int, radius: float, center: ArrayLike | None) -> Region:
 
 
 def _numbers(values: ArrayLike) -> Floats:
-    return np.asarray(values, dtype=np.float64)
+    given = np.asarray(values)
+    if given.dtype.kind not in "iufO":
+        raise TypeError
+    return np.asarray(given, dtype=np.float64)

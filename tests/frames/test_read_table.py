@@ -132,6 +132,7 @@ def test_gzip(tmp_path: Path) -> None:
         ("7,secret\n1,y\n", {"label": "z"}, "looks like data"),
         (f"{'9' * 5000},a\n1,2\n", {}, "looks like data"),
         ("5,6,secret\n1,2,y\n", {"label": "z"}, "none of its 3 columns has that name"),
+        (f"#{SECRET},secret\n1,y\n", {"label": "z"}, "none of its 2 columns has that name"),
         (f'"a,y\n{SECRET},secret"\n1,2\n', {"label": "z"}, "runs over several lines"),
         (",a\n0,1\n", {}, "without a name of its own"),
         ("a;b\n1;2\n", {}, "commas between cells"),

@@ -64,3 +64,13 @@ def test_classes_are_matched_by_name():
     assert kl_divergence(turned, p) == pytest.approx(0, abs=1e-12)
     with pytest.raises(InputError, match="same classes"):
         kl_divergence(p, Mixture([1.0], [[0.0, 0.0]], [np.eye(2)]))
+
+
+def test_parameters_near_the_end_of_the_floats_are_infinitely_far():
+    q, p = (Mixture([1.0], [[side * 1.5e308]], [[[1.0]]]) for side in (1, -1))
+    assert kl_divergence(q, p) == np.inf
+
+
+def test_a_divergence_is_between_mixtures():
+    with pytest.raises(InputError, match="two mixtures"):
+        kl_divergence(Mixture([1.0], [[0.0]], [[[1.0]]]), None)

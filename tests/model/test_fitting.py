@@ -93,3 +93,27 @@ def test_grid_weights_lie_in_s_and_are_near(raw, n):
 def test_grid_needs_room_for_every_class():
     with pytest.raises(InputError, match="grid"):
         weights_on_grid([0.2] * 5, 4)
+
+
+def test_masked_cells_and_labels_are_missing_ones():
+    """NumPy's own conversion takes what lies under the mask."""
+    X, y = np.arange(8.0).reshape(4, 2) ** 2, np.array([0, 0, 1, 1])
+    hidden = np.ma.masked_array(X, X == 9)
+    with pytest.raises(InputError, match="missing"):
+        fit(hidden, y)
+    with pytest.raises(InputError, match="missing"):
+        fit(X, np.ma.masked_array(y, [True, False, False, False]))
+
+
+@pytest.mark.parametrize(
+    "X",
+    [np.ones((4, 2)) * 1j, np.full((4, 2), "2020", "M8[D]"), [[10**400, 1]] * 4, [["1", "2"]] * 4],
+)
+def test_features_are_real_numbers(X):
+    with pytest.raises(InputError, match="must be numbers"):
+        fit(X, [0, 0, 1, 1])
+
+
+def test_labels_are_not_dates():
+    with pytest.raises(InputError, match="texts, numbers or booleans"):
+        fit(np.ones((4, 2)), np.array(["2020"] * 4, "M8[D]"))

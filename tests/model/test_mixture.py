@@ -84,7 +84,7 @@ def test_sample_is_repeatable_and_can_balance_classes():
     _, y = m.sample(7, seed=0, per_class=True)
     assert sorted(y.tolist()) == ["a"] * 7 + ["b"] * 7
     assert m.sample(0, seed=0)[0].shape == (0, 2)
-    with pytest.raises(InputError, match="negative"):
+    with pytest.raises(InputError, match="at least 0"):
         m.sample(-1)
 
 
@@ -105,3 +105,42 @@ def test_posteriors_are_probabilities(seed, k, d):
     proba = fit(x, y).predict_proba(x)
     assert (proba >= 0).all()
     np.testing.assert_allclose(proba.sum(1), 1, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"weights": ["secret", "b"]},
+        {"weights": [1j, 0]},
+        {"means": [[10**400, 0.0], [0.0, 0.0]]},
+        {"means": np.array([["2020"] * 2] * 2, "M8[D]")},
+        {"classes": 3},
+        {"classes": "ab"},
+        {"classes": np.array("a")},
+        {"classes": ["a", "\ud800"]},
+    ],
+)
+def test_what_is_no_mixture_is_refused_without_quoting_it(arguments):
+    usual = {"weights": [0.5, 0.5], "means": np.zeros((2, 2)), "covariances": [np.eye(2)] * 2}
+    with pytest.raises(InputError) as refused:
+        Mixture(**{**usual, **arguments})
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("n", [1.5, "3", None, True, 10**30])
+def test_a_number_of_rows_is_a_whole_number(n):
+    with pytest.raises(InputError, match="rows to sample must be a whole number"):
+        Mixture([1.0], [[0.0]], [[[1.0]]]).sample(n)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", True, [1]])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InputError, match="seed must be a whole number"):
+        Mixture([1.0], [[0.0]], [[[1.0]]]).sample(3, seed=seed)
+
+
+@pytest.mark.parametrize("X", [[["secret"]], [[np.nan]], [[np.inf]], [[1j]], None])
+def test_rows_to_look_at_must_be_finite_numbers(X):
+    with pytest.raises(InputError, match=r"finite numbers|real numbers|rows of 1") as refused:
+        Mixture([1.0], [[0.0]], [[[1.0]]]).predict(X)
+    assert "secret" not in str(refused.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from privgmm.cli.progress import working
+from privgmm.cli.terminal import plain
 from privgmm.errors import InputError
 
 
@@ -34,7 +35,7 @@ def run(out: Path) -> None:
             label_name="species",
         )
     result.save(out / "release.json")
-    print(f"Wrote {out / 'release.json'}: {result.guarantee.promise}")
+    print(f"Wrote {plain(out / 'release.json')}: {result.guarantee.promise}")
     write_report(result, out / "report.html")
-    print(f"Wrote {out / 'report.html'}: open it in a browser.")
+    print(f"Wrote {plain(out / 'report.html')}: open it in a browser.")
     sample.run(out / "release.json", 1000, out / "synthetic.csv", per_class=False, seed=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from privgmm.cli.terminal import plain
 from privgmm.errors import InputError
 from privgmm.plan import Forecast, Question, forecasts, smallest_epsilon, write_chart
 
@@ -22,7 +23,7 @@ def run(question: Question, target_kl: float | None, output: Path | None) -> Non
         _print_answer(rows, target_kl)
     if output is not None:
         write_chart(rows, output, target_kl)
-        print(f"Wrote {output}.")
+        print(f"Wrote {plain(output)}.")
 
 
 def numbers(text: str, kind: type[int] | type[float], what: str) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.cli.progress import Progress, passing
+from privgmm.cli.terminal import plain
 from privgmm.errors import InputError
 from privgmm.files import check_target
 from privgmm.model.mixture import ClassName
@@ -79,7 +80,7 @@ def run(options: Options) -> None:
         result.save(options.output)
     if options.mechanism == "published":
         print("Note: the published method's guarantee is not proven; do not rely on it.")
-    print(f"Wrote {options.output}: {result.guarantee.promise}")
+    print(f"Wrote {plain(options.output)}: {result.guarantee.promise}")
 
 
 def _rows(options: Options, progress: Progress, client: Any) -> dict[str, Any]:

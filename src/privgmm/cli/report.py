@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from privgmm.cli.progress import working
+from privgmm.cli.terminal import plain
 from privgmm.errors import InputError
 from privgmm.files import check_target
 from privgmm.releases import Release
@@ -30,6 +31,6 @@ def run(path: Path, output: Path, reference: Path | None, label: str | None) -> 
         rows = (apply_all(release.preprocessing, table.X), table.labels)
     with working("Drawing the report"):
         write_report(release, output, reference=rows)
-    print(f"Wrote {output}.")
+    print(f"Wrote {plain(output)}.")
     if rows is not None:
         print("Note: it shows the private reference; keep this copy inside.")

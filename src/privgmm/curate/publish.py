@@ -19,6 +19,7 @@ from privgmm.releases.guarantee import Unit
 from privgmm.statistics.rows import open_rows
 from privgmm.statistics.tally import Progress, no_progress
 from privgmm.transform import Step
+from privgmm.transform.fit import check_wanted
 
 
 def release(
@@ -87,7 +88,7 @@ def release(
             unit,
             adjacency,
             {"bounds": bounds, "radius": radius, "center": center},
-            tuple(preprocessing) if not isinstance(preprocessing, str) else (preprocessing,),
+            check_wanted([preprocessing] if isinstance(preprocessing, str) else preprocessing),
             preprocessing_share,
             weights,
             seed,

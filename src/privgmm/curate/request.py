@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from privgmm.checks import checked_seed, real
 from privgmm.errors import InputError, PrivacyLeakWarning
 from privgmm.model.mixture import ClassName
 from privgmm.privacy import Adjacency
@@ -77,9 +78,10 @@ def checked(request: Request) -> Request:
         )
     if request.weights not in ("kl", "counts"):
         raise InputError(f"The weights must be 'kl' or 'counts', got {request.weights!r}.")
+    checked_seed(request.seed)
     steps = check_wanted(request.preprocessing)
     check_origins([step for step in steps if not isinstance(step, str)], request.unit)
-    if not 0 < request.preprocessing_share < 1:
+    if not 0 < real(request.preprocessing_share, "The share for preprocessing") < 1:
         raise InputError(
             "The share of the budget for preprocessing must lie strictly between 0 and 1, "
             f"got {request.preprocessing_share}."
@@ -116,4 +118,6 @@ def _refuse_overflowing(request: Request) -> None:
 
 def feature_names_of(rows: Opened, given: Sequence[str]) -> tuple[str, ...]:
     """Names stated by the caller, else those of the file or frame."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError("The feature names must be a list of texts.")
     return tuple(given) or rows.feature_names

@@ -40,14 +40,20 @@ def shown(names: Iterable[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    if _NUMBER.fullmatch(name):
+    if _like_number(name):
         return "(a number)"
     return repr(name if len(name) <= _LONGEST else name[:_LONGEST] + "...")
 
 
+def _like_number(name: str) -> bool:
+    """A number; or mostly digits and no name such as c10: a date, or a spoiled number, of a record."""
+    digits = sum(c.isdigit() for c in name)
+    return bool(_NUMBER.fullmatch(name)) or (2 * digits > len(name) and not name[0].isalpha())
+
+
 def _offer(names: tuple[str, ...]) -> str:
     """The columns there are. Numbers among them may be a record's, and then the texts are too."""
-    if any(_NUMBER.fullmatch(name) for name in names):
+    if any(map(_like_number, names)):
         return f"none of its {len(names)} columns has that name"
     return f"its columns are {shown(names)}"
 

@@ -24,11 +24,15 @@ def component_kl(q: Mixture, p: Mixture) -> Floats:
     p = _aligned(q, p)
     out = np.empty(q.n_classes)
     for k in range(q.n_classes):
-        shift = solve_triangular(p.cholesky[k], q.means[k] - p.means[k], lower=True)
-        spread = solve_triangular(p.cholesky[k], q.cholesky[k], lower=True)
+        # Not checked: parameters near 1e308 overflow to an infinite divergence, which is the answer.
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = q.means[k] - p.means[k]
+            shift = solve_triangular(p.cholesky[k], off, lower=True, check_finite=False)
+            spread = solve_triangular(p.cholesky[k], q.cholesky[k], lower=True, check_finite=False)
+            size = shift @ shift + (spread * spread).sum()
         # ln det ratio from the triangular factors; -ln|Sq|/|Sp| = 2 (ln diag Lp - ln diag Lq)
         log_det = 2 * np.log(np.diagonal(p.cholesky[k]) / np.diagonal(q.cholesky[k])).sum()
-        out[k] = 0.5 * (shift @ shift + (spread * spread).sum() - q.dim + log_det)
+        out[k] = 0.5 * (size - q.dim + log_det) if np.isfinite(size) else np.inf
     return np.maximum(out, 0.0)
 
 
@@ -47,6 +51,8 @@ def kl_divergence_monte_carlo(
 
 def _aligned(q: Mixture, p: Mixture) -> Mixture:
     """p with its classes in q's order."""
+    if not (isinstance(q, Mixture) and isinstance(p, Mixture)):
+        raise InputError("A divergence is between two mixtures.")
     if q.dim != p.dim or set(q.classes) != set(p.classes) or q.n_classes != p.n_classes:
         raise InputError("Two mixtures can be compared only over the same classes and dimension.")
     if q.classes == p.classes:

@@ -34,12 +34,24 @@ def mean_and_covariance(points: Floats) -> tuple[Floats, Floats]:
     return mu, centred.T @ centred / (points.shape[0] - 1)
 
 
+def precisions(fitted: Mixture) -> Floats:
+    """(K, d, d) inverses of the covariances, symmetric."""
+    try:
+        inverse = np.linalg.inv(fitted.covariances)
+    except np.linalg.LinAlgError:
+        raise InputError(
+            "The covariance of a class is too close to singular; remove constant or linearly "
+            "dependent columns."
+        ) from None
+    return np.asarray((inverse + inverse.transpose(0, 2, 1)) / 2, dtype=np.float64)
+
+
 def labelled_arrays(
     X: ArrayLike, y: ArrayLike, classes: Sequence[ClassName] | None
 ) -> tuple[Floats, NDArray[np.intp], tuple[ClassName, ...]]:
     """Check features and labels; return (X float64, codes into the class list, class list)."""
     x = feature_array(X)
-    labels = np.asarray(y)
+    labels = label_array(y)
     if labels.shape != (x.shape[0],):
         raise InputError(
             f"Labels must be one per row: {x.shape[0]} rows, labels of shape {labels.shape}."
@@ -51,8 +63,12 @@ def labelled_arrays(
 def feature_array(X: ArrayLike) -> Floats:
     """X as a finite (n, d) float64 array, or one sentence on what is wrong with it."""
     try:
-        x = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
+        given = np.asarray(_unmasked(X))
+        # NumPy would drop imaginary parts and read dates as counts of nanoseconds.
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        x = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             "Features must be numbers; choose numeric columns or encode the others first."
         ) from None
@@ -65,6 +81,26 @@ def feature_array(X: ArrayLike) -> Floats:
             "remove or impute those rows first."
         )
     return x
+
+
+def _unmasked(X: ArrayLike) -> ArrayLike:
+    """Masked cells are missing ones; NumPy's conversion would take what lies under the mask."""
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    return X
+
+
+def label_array(y: ArrayLike) -> NDArray[np.generic]:
+    """Labels as an array; a masked one is missing."""
+    try:
+        labels = np.asarray(y)
+    except (TypeError, ValueError):
+        raise InputError("Labels must be one per row, each a text, number or boolean.") from None
+    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
+        raise InputError("The labels hold missing values; remove those rows first.")
+    if labels.dtype.kind not in "biufOSUT":
+        raise InputError("Labels must be texts, numbers or booleans; convert them to text first.")
+    return labels
 
 
 def encode_labels(

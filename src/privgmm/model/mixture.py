@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
+from privgmm.checks import checked_count, utf8
 from privgmm.errors import InputError
-from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows
+from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows, generator
 
 ClassName = str | int | float | bool
 Floats = NDArray[np.float64]
@@ -46,9 +47,7 @@ class Mixture:
         covariances: ArrayLike,
         classes: Sequence[ClassName] | NDArray[np.generic] | None = None,
     ) -> None:
-        w = np.array(weights, dtype=np.float64)
-        mu = np.array(means, dtype=np.float64)
-        sigma = np.array(covariances, dtype=np.float64)
+        w, mu, sigma = (_numbers(values) for values in (weights, means, covariances))
         names = tuple(range(w.size)) if classes is None else class_names(classes)
         _check_shapes(w, mu, sigma, names)
         _check_simplex(w)
@@ -91,7 +90,8 @@ class Mixture:
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
         for k in range(self.n_classes):
-            z = solve_triangular(self.cholesky[k], (x - self.means[k]).T, lower=True)
+            off = (x - self.means[k]).T
+            z = solve_triangular(self.cholesky[k], off, lower=True, check_finite=False)
             half_log_det = np.log(np.diagonal(self.cholesky[k])).sum()
             out[:, k] = (
                 log_weights[k]
@@ -119,9 +119,7 @@ class Mixture:
         self, n: int, seed: int | np.random.Generator | None = None, per_class: bool = False
     ) -> tuple[Floats, NDArray[np.generic]]:
         """Draw n rows (n per class if ``per_class``) in random class order; returns (X, y)."""
-        if n < 0:
-            raise InputError(f"The number of rows to sample must not be negative, got n={n}.")
-        rng = np.random.default_rng(seed)
+        n, rng = checked_count(n), generator(seed)
         codes = (
             balanced_codes(self.n_classes, n, rng)
             if per_class
@@ -140,23 +138,42 @@ class Mixture:
         return mixed
 
     def _points(self, X: ArrayLike) -> Floats:
-        x = np.asarray(X, dtype=np.float64)
+        x = _numbers(X, "Rows")
         if x.ndim != 2 or x.shape[1] != self.dim:
             raise InputError(
                 f"Expected rows of {self.dim} features, got an array of shape {x.shape}."
             )
+        if not np.isfinite(x).all():
+            raise InputError(
+                "Rows must be finite numbers; remove or impute those with other cells."
+            )
         return x
+
+
+def _numbers(values: ArrayLike, what: str = "Mixture parameters") -> Floats:
+    """A float64 array of its own; what is no array of real numbers is refused without quoting it."""
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be arrays of real numbers.") from None
 
 
 def class_names(names: Sequence[ClassName] | NDArray[np.generic]) -> tuple[ClassName, ...]:
     """Class names as plain Python values, checked to be distinct."""
-    listed = names.tolist() if isinstance(names, np.ndarray) else list(names)
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError("The class list must be a list of names.")
+    listed = np.atleast_1d(names).tolist() if isinstance(names, np.ndarray) else list(names)
     plain = tuple(c.item() if isinstance(c, np.generic) else c for c in listed)
     if not all(isinstance(c, (str, int, float, bool)) for c in plain):
         raise InputError("Class names must be strings, numbers or booleans.")
     # NumPy's string arrays drop trailing NULs, so "a" and "a" + NUL would become one class.
     if any(isinstance(c, str) and c.endswith("\0") for c in plain):
         raise InputError("Class names must not end in a NUL character; rename the class.")
+    if not all(utf8(c) for c in plain if isinstance(c, str)):
+        raise InputError("Class names must be valid UTF-8 text; rename the class.")
     # 1, 1.0 and True are one key in Python and one label in NumPy: refuse such pairs too.
     if len(set(plain)) != len(plain):
         raise InputError("Class names must be distinct; the class list names one of them twice.")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.checks import checked_seed
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -17,6 +19,13 @@ _FEW = 8
 # Up to this many classes counting the passed edges beats a binary search, in blocks of this size.
 _MANY = 100
 _COUNT_ROWS = 1 << 14
+
+
+def generator(seed: object = None) -> np.random.Generator:
+    """NumPy's generator of a seed; a generator is taken as it is."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return np.random.default_rng(checked_seed(seed))
 
 
 def draw_codes(weights: Floats, n: int, rng: np.random.Generator) -> Codes:

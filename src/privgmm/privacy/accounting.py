@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
 
+from privgmm.checks import real
 from privgmm.errors import InputError
 
 # Part of delta that pays for discrete instead of continuous noise (docs/proofs/integer-noise.md).
@@ -27,9 +29,9 @@ _SAFETY = 1e-8
 
 def check_epsilon_delta(epsilon: float, delta: float) -> None:
     """Refuse budgets that mean nothing or lie where their conversion loses digits."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
+    if not (math.isfinite(real(epsilon, "Epsilon")) and epsilon > 0):
         raise InputError(f"Epsilon must be a positive number, got {epsilon}.")
-    if not 0 < delta < 1:
+    if not 0 < real(delta, "Delta") < 1:
         raise InputError(f"Delta must lie strictly between 0 and 1, got {delta}.")
     if epsilon < SMALLEST_EPSILON or delta < SMALLEST_DELTA:
         raise InputError(
@@ -38,6 +40,7 @@ def check_epsilon_delta(epsilon: float, delta: float) -> None:
         )
 
 
+@cache
 def mu_from_epsilon(epsilon: float, delta: float) -> float:
     """The largest mu whose Gaussian trade-off is inside (epsilon, delta), slack set aside."""
     from dp_accounting import get_sigma_gaussian

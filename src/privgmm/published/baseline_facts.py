@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from privgmm.model.fitting import precisions
 from privgmm.model.mixture import Floats, Mixture
 
 Draw = Callable[["Facts", float, float, np.random.Generator], Floats]
@@ -58,7 +59,7 @@ def gather(X: Floats, codes: NDArray[np.intp], fitted: Mixture) -> Facts:
         X,
         codes,
         fitted,
-        np.asarray(np.linalg.inv(fitted.covariances), dtype=np.float64),
+        precisions(fitted),
         float(np.abs(X).sum(axis=1).max()),
     )
 

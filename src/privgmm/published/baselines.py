@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from privgmm.errors import InputError
 from privgmm.model.fitting import fit, labelled_arrays, refuse_small_classes
 from privgmm.model.mixture import ClassName, Mixture
+from privgmm.model.sampling import generator
 from privgmm.published.baseline_covariances import COVARIANCE_PARTS
 from privgmm.published.baseline_facts import Facts, gather
 from privgmm.published.baseline_means import MEAN_PARTS, WEIGHT_PARTS
@@ -107,7 +108,7 @@ def _release(
     budgets: tuple[tuple[float, float], ...],
     seed: int | np.random.Generator | None,
 ) -> Mixture:
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     return Mixture(
         WEIGHT_PARTS[parts[0]].draw(facts, *budgets[0], rng),
         MEAN_PARTS[parts[1]].draw(facts, *budgets[1], rng),

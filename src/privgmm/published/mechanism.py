@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privgmm.checks import real
 from privgmm.errors import InputError
 from privgmm.model.fitting import fit, labelled_arrays, refuse_small_classes
 from privgmm.model.mixture import ClassName, Floats, Mixture
+from privgmm.model.sampling import generator
 from privgmm.published.alternating import alternate
 from privgmm.published.joint import optimise
 from privgmm.published.neighbours import Adjacency, adjacency_named, clip_to_ball
@@ -65,7 +67,7 @@ class Design:
 
     def draw(self, seed: int | np.random.Generator | None = None) -> Mixture:
         """One released mixture: (eq5), (eq6) and pi~ ~ f. ``seed=None`` uses the OS's entropy."""
-        rng = np.random.default_rng(seed)
+        rng = generator(seed)
         K, d = self.fitted.means.shape
         weights = self.weights_map.draw(rng)
         factors = np.linalg.cholesky(self.mean_noise)
@@ -172,7 +174,7 @@ def design(
 
 def check_budget(epsilon: float, delta: float) -> None:
     """Refuse eps <= 0 and delta outside (0, 1) in one sentence."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
+    if not (math.isfinite(real(epsilon, "Epsilon")) and epsilon > 0):
         raise InputError(f"Epsilon must be a positive number, got epsilon={epsilon}.")
-    if not 0 < delta < 1:
+    if not 0 < real(delta, "Delta") < 1:
         raise InputError(f"Delta must lie strictly between 0 and 1, got delta={delta}.")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.model.fitting import precisions
 from privgmm.model.mixture import Floats, Mixture
 from privgmm.published.neighbours import Adjacency, adjacent_counts, ball_shape, mean_shifts
 from privgmm.published.objective import component_cost, printed_expected_kl, weight_loss
@@ -85,15 +86,14 @@ def pose(
 ) -> Problem:
     """Solve the ellipsoid of every class and collect the constants of (P2)."""
     counts = np.bincount(codes, minlength=fitted.n_classes)
-    precisions = np.linalg.inv(fitted.covariances)
-    precisions = (precisions + precisions.transpose(0, 2, 1)) / 2
+    inverses = precisions(fitted)
     shapes = np.empty_like(fitted.covariances)
     for k in range(fitted.n_classes):
         if radius is not None and (scalable or adjacency in ("record-change", "record-add")):
             shapes[k] = ball_shape(int(counts[k]), fitted.dim, radius)
         else:
             shifts = mean_shifts(X, codes, k, fitted.means[k], adjacency)
-            shapes[k] = min_trace_ellipsoid(shifts, precisions[k], tol).shape
+            shapes[k] = min_trace_ellipsoid(shifts, inverses[k], tol).shape
     neighbours = np.vstack([counts, adjacent_counts(counts, adjacency)])
     return Problem(
         epsilon=epsilon,
@@ -101,8 +101,8 @@ def pose(
         dim=fitted.dim,
         counts=counts,
         shapes=shapes,
-        shape_cost=np.einsum("kij,kij->k", precisions, shapes),
-        trace_precision=np.trace(precisions, axis1=1, axis2=2),
+        shape_cost=np.einsum("kij,kij->k", inverses, shapes),
+        trace_precision=np.trace(inverses, axis1=1, axis2=2),
         candidates=neighbours / neighbours.sum(axis=1, keepdims=True),
         smoothing=smoothing,
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privgmm.checks import utf8
 from privgmm.errors import InputError
 from privgmm.model.mixture import Floats, Mixture
 from privgmm.releases.guarantee import Guarantee
@@ -44,6 +45,8 @@ class Release:
             raise InputError(
                 f"{self.mixture.dim} features need {self.mixture.dim} names, got {len(names)}."
             )
+        if not all(isinstance(name, str) and utf8(name) for name in (*names, self.label_name)):
+            raise InputError("Column names must be valid UTF-8 text; rename the columns.")
         if len({*names, self.label_name}) != len(names) + 1:
             raise InputError(
                 f"Column names must be distinct and differ from the label's, {self.label_name!r}; "

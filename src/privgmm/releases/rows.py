@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from privgmm.checks import checked_seed
 from privgmm.model.mixture import Mixture
 from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows
 from privgmm.releases.release import Release
@@ -75,7 +76,7 @@ def _batches(
     rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // (8 * mixture.dim)))
     # With per_class each batch holds every class, so a batch asks for fewer rows of each.
     share = max(1, rows // mixture.n_classes) if per_class else rows
-    root = np.random.SeedSequence(seed)
+    root = np.random.SeedSequence(checked_seed(seed))
     sizes = (min(share, n - start) for start in range(0, n, share))
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     ahead: deque[Future[tuple[Any, Any]]] = deque()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from privgmm.errors import InputError
 from privgmm.frames.labels import Kind, label_array
 from privgmm.frames.screen import floats
 from privgmm.model.mixture import ClassName
@@ -69,7 +70,10 @@ def distinct(column: Any, kind: Kind | None) -> tuple[list[Any], Codes]:
         plain = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
         encoded = plain.dictionary_encode()
     words = encoded.dictionary
-    named = [not _no_name(word) for word in words.to_pylist()]
+    try:
+        named = [not _no_name(word) for word in words.to_pylist()]
+    except UnicodeDecodeError:
+        raise InputError("The labels hold text that is not UTF-8; save them as UTF-8.") from None
     names = iter(label_array(words.filter(pa.array(named, pa.bool_())), kind).tolist())
     values = [next(names) if usable else None for usable in named]
     at = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from privgmm.checks import whole
 from privgmm.errors import InputError
 from privgmm.frames.csvfile import csv_names
 from privgmm.frames.labels import Kind, label_array, text_kind
@@ -23,7 +24,7 @@ from privgmm.statistics.parquet_source import ParquetSource
 from privgmm.statistics.pieces import CsvPiece, Piece, parquet_pieces
 from privgmm.statistics.source import ArraySource, Source
 from privgmm.statistics.streamed import StreamedSource
-from privgmm.statistics.tally import Progress, no_progress, refuse_unusable
+from privgmm.statistics.tally import MOST_CLASSES, Progress, no_progress, refuse_unusable
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +173,14 @@ def _described(
 def component_names(
     n_components: int | None, classes: Sequence[ClassName] | None
 ) -> tuple[ClassName, ...]:
-    if n_components is None or n_components < 1:
+    if n_components is None:
         raise InputError("Rows without labels need n_components, the number of components to fit.")
+    whole(n_components, "The number of components", at_most=MOST_CLASSES)
     names = range(n_components) if classes is None else classes
-    if len(names) != n_components:
-        raise InputError(f"{n_components} components need as many names, got {len(names)}.")
-    return class_names(list(names))
+    listed = class_names(names)
+    if len(listed) != n_components:
+        raise InputError(f"{n_components} components need as many names, got {len(listed)}.")
+    return listed
 
 
 def _stated(classes: Sequence[ClassName], kind: Kind) -> tuple[ClassName, ...]:

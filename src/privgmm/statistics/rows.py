@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from privgmm.errors import InputError
-from privgmm.model.fitting import encode_labels, feature_array
+from privgmm.model.fitting import encode_labels, feature_array, label_array
 from privgmm.model.mixture import ClassName
 from privgmm.statistics.opening import Opened, component_names, open_source
 from privgmm.statistics.source import ArraySource
@@ -45,7 +45,7 @@ def open_rows(
     if y is None:
         names, codes = component_names(n_components, classes), np.zeros(x.shape[0], np.intp)
     else:
-        labels = np.asarray(y)
+        labels = label_array(y)
         if labels.shape != (x.shape[0],):
             raise InputError(
                 f"Labels must be one per row: {x.shape[0]} rows, labels of shape {labels.shape}."

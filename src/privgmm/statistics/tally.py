@@ -15,7 +15,7 @@ from privgmm.statistics.layout import MISSING, UNKNOWN, Layout
 from privgmm.statistics.source import Floats, Integers, Kernel, add_exactly
 
 # A label column with more distinct values than this holds identifiers, not classes.
-_MOST_CLASSES = 10_000
+MOST_CLASSES = 10_000
 _LISTED = 10
 
 Progress = Callable[[int], None]
@@ -112,9 +112,9 @@ def _added(a: Tally, b: Tally) -> Tally:
 
 
 def _bounded(labels: frozenset[ClassName]) -> frozenset[ClassName]:
-    if len(labels) > _MOST_CLASSES:
+    if len(labels) > MOST_CLASSES:
         raise InputError(
-            f"The label column has more than {_MOST_CLASSES} distinct values; "
+            f"The label column has more than {MOST_CLASSES} distinct values; "
             "name the column that holds the class."
         )
     return labels

@@ -50,7 +50,7 @@ def fit_chain(wanted: Sequence[str | Step], X: ArrayLike) -> tuple[tuple[Step, .
 
 def check_wanted(wanted: Sequence[str | Step]) -> tuple[str | Step, ...]:
     """Refuse what names no step, before anything is read or paid."""
-    if isinstance(wanted, str):
+    if isinstance(wanted, str) or not isinstance(wanted, (list, tuple)):
         raise InputError(f"Give the preprocessing as a list; each step is {_KINDS}.")
     for item in wanted:
         if isinstance(item, str):
