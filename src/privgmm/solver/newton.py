@@ -90,12 +90,14 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
     # The best multiple of p on its ray makes the p-average of s equal to one.
     ray = r.sum() / p.sum()
     p, r = p * ray**2, r * ray
-    t = 0.1 * p.sum() / m / p
+    total, logs = p.sum(), np.log(p).sum()
+    value = 2 * r.sum() - total
+    t = 0.1 * total / m / p
     best, best_gap, step_length = (p, r, U), np.inf, 0.0
     for step in range(_MAX_STEPS + 1):
         V = Z @ (U / np.sqrt(r))
         s = (V * V) @ ones
-        gap = s.max() * p.sum() / (p @ s) - 1
+        gap = s.max() * total / (p @ s) - 1
         if gap < best_gap:
             best, best_gap = (p, r, U), gap
         if gap <= tol or step == _MAX_STEPS:
@@ -111,13 +113,15 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
         if dp is None:
             break
         dt = (tau - t * dp) / p - t
-        merit = 2 * r.sum() - p.sum() + tau * np.log(p).sum()
+        merit = value + tau * logs
         slope = ascent @ dp
         step_length = _to_boundary(p, dp)
         for _ in range(_MAX_HALVINGS):
             trial = p + step_length * dp
             r, U = spectrum(Z, trial)
-            gained = 2 * r.sum() - trial.sum() + tau * np.log(trial).sum() - merit
+            total, logs = trial.sum(), np.log(trial).sum()
+            value = 2 * r.sum() - total
+            gained = value + tau * logs - merit
             if gained >= 1e-4 * step_length * slope - 1e-12 * abs(merit):
                 break
             step_length *= 0.4

@@ -91,8 +91,8 @@ def cover(seen: Survey, white: Whitening, tol: float, start: Floats) -> Covering
 
 def _solve_pool(Z: Floats, live: Live, tol: float) -> tuple[Live, DualPoint, int]:
     """The dual over the points of the pool, and the steps it took."""
-    d = Z.shape[1]
-    limit, steps = max(64, d * (d + 1) // 2), 0
+    # A few at a time: a step on m points costs m^2 or more, and most that enter leave again.
+    limit, steps = max(64, 4 * Z.shape[1]), 0
     at, p = live.at, live.p
     for round_ in range(_MAX_ROUNDS):
         dual = solve_dual(Z[at], p, tol / 2)
@@ -132,7 +132,9 @@ def _first_live_set(Z: Floats, scores: Floats) -> Live:
     kept = max(_FIRST_LIVE, 4 * d)
     if at.size > kept:
         cut = at.size - kept
-        chosen = (p >= np.partition(p, cut)[cut]) | (s >= np.partition(s, cut)[cut])
+        chosen = np.zeros(at.size, dtype=bool)
+        chosen[np.argpartition(p, cut)[cut:]] = True
+        chosen[np.argpartition(s, cut)[cut:]] = True
         at, p = at[chosen], p[chosen] / p[chosen].sum()
     return Live(at, p)
 
