@@ -37,7 +37,7 @@ def parts(rng: np.random.Generator) -> list[Any]:
             made[at].flat[int(rng.integers(made[at].size))] = pick(rng, _NUMBERS)
             if chance(rng, 0.2):
                 made[at] = made[at][..., : int(rng.integers(3))]
-        if chance(rng, 0.05) and isinstance(made[at], np.ndarray):
+        if chance(rng, 0.05) and getattr(made[at], "dtype", None) == np.float64:
             made[at] = made[at] * pick(rng, (1e200, 1e-200, 1e308, 1e-320, 0, -1))
     return made
 

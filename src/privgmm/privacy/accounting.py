@@ -23,6 +23,7 @@ TV_LIMIT = 2.0**-60
 # Inside this range dp-accounting's conversions are exact to 1e-9 (tests/privacy/test_accounting.py),
 SMALLEST_EPSILON = 1e-5
 SMALLEST_DELTA = 1e-30
+LARGEST_EPSILON = 1e6
 # and this margin covers them together with the curator's tolerance for budgets spent in parts.
 _SAFETY = 1e-8
 
@@ -33,6 +34,11 @@ def check_epsilon_delta(epsilon: float, delta: float) -> None:
         raise InputError(f"Epsilon must be a positive number, got {epsilon}.")
     if not 0 < real(delta, "Delta") < 1:
         raise InputError(f"Delta must lie strictly between 0 and 1, got {delta}.")
+    if epsilon > LARGEST_EPSILON:
+        raise InputError(
+            f"Epsilon must be at most {LARGEST_EPSILON:g}, which already protects nothing, "
+            f"got {epsilon:g}."
+        )
     if epsilon < SMALLEST_EPSILON or delta < SMALLEST_DELTA:
         raise InputError(
             f"Epsilon must be at least {SMALLEST_EPSILON:g} and delta at least {SMALLEST_DELTA:g}, "

@@ -70,7 +70,12 @@ class Design:
         rng = generator(seed)
         K, d = self.fitted.means.shape
         weights = self.weights_map.draw(rng)
-        factors = np.linalg.cholesky(self.mean_noise)
+        try:
+            factors = np.linalg.cholesky(self.mean_noise)
+        except np.linalg.LinAlgError:
+            raise InputError(
+                "The noise of this design has no spread in some direction; rescale the columns."
+            ) from None
         shift = (factors @ rng.standard_normal((K, d, 1)))[:, :, 0]
         # d+1 is an integer: a Wishart draw is the Gram matrix of d+1 Gaussian rows.
         G = rng.standard_normal((K, d + 1, d))
