@@ -59,6 +59,26 @@ class Failing:
         raise RuntimeError(f"secret {X[0, 0]}")
 
 
+@dataclasses.dataclass(frozen=True)
+class Flaky:
+    """Fails like a disk: once, if ``once`` names a file that is still there; always without a name."""
+
+    n_classes: int
+    once: str | None
+
+    def __call__(self, X, codes):
+        if len(X):
+            try:
+                if self.once is None:
+                    raise OSError
+                Path(self.once).unlink()
+            except FileNotFoundError:
+                pass
+            else:
+                raise OSError
+        return Moments(self.n_classes)(X, codes)
+
+
 @pytest.fixture(scope="module")
 def client():
     from distributed import Client, LocalCluster
@@ -169,11 +189,29 @@ def test_unusable_rows_are_counted_over_all_partitions(client, data):
         source.total(Moments(3))
 
 
-def test_a_worker_s_exception_is_named_but_never_quoted(client, data):
+def test_a_worker_s_exception_is_named_but_never_quoted(client, data, capfd):
     source = open_collection(*data, classes=range(4), client=client).source
     with pytest.raises(InputError, match="failed with RuntimeError") as refusal:
         source.total(Failing())
     assert "secret" not in str(refusal.value)
+    # Workers keep their last log lines for whoever asks, and print them too.
+    logs = client.get_worker_logs()
+    assert len(logs) == 4
+    assert "secret" not in str(logs)
+    assert "secret" not in "".join(capfd.readouterr())
+
+
+def test_a_disk_that_fails_once_is_tried_again(client, data, expected, tmp_path):
+    source = open_collection(*data, classes=range(4), client=client).source
+    (tmp_path / "once").touch()
+    assert np.array_equal(source.total(Flaky(4, str(tmp_path / "once"))), expected)
+    assert not (tmp_path / "once").exists()
+
+
+def test_a_disk_that_always_fails_is_one_sentence(client, data):
+    source = open_collection(*data, classes=range(4), client=client).source
+    with pytest.raises(InputError, match="failed with OSError"):
+        source.total(Flaky(4, None))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -66,7 +67,13 @@ def connected(address: str | None = None) -> Iterator[Any]:
     if not remote:
         cores = os.cpu_count() or 1
         with (
-            LocalCluster(cores, threads_per_worker=1, dashboard_address=None) as cluster,
+            # Silent: what goes wrong is told in a sentence, and a log may hold a record's values.
+            LocalCluster(
+                cores,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
             Client(cluster) as client,
         ):
             yield client

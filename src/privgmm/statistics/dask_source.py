@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,18 +66,22 @@ class DaskSource(StreamedSource):
         from distributed import as_completed
 
         waiting = dict(jobs)
+        reason = f"Dask workers died {_ATTEMPTS} times over the same rows; give them more memory."
         for _ in range(_ATTEMPTS):
             futures = dict(zip(self._submit(function, waiting), list(waiting), strict=True))
             for future in as_completed(futures):
-                if _finished(future):
-                    del waiting[futures[future]]
-                    yield futures[future], future.result()
+                result = future.result() if _finished(future) else None
                 future.release()
+                if isinstance(result, Failure):
+                    if not result.may_pass:
+                        raise InputError(result.sentence)
+                    reason = result.sentence
+                elif result is not None:
+                    del waiting[futures[future]]
+                    yield futures[future], result
             if not waiting:
                 return
-        raise InputError(
-            f"Dask workers died {_ATTEMPTS} times over the same rows; give them more memory."
-        )
+        raise InputError(reason)
 
     def _submit(self, function: Any, jobs: dict[int, tuple[Any, ...]]) -> list[Any]:
         from dask.delayed import Delayed, delayed
@@ -107,6 +112,42 @@ class DaskSource(StreamedSource):
         return self._sent[index]
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Why a worker gave no result; ``may_pass`` if another attempt may succeed."""
+
+    sentence: str
+    may_pass: bool = False
+
+
+def _returning_failures(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function for a worker: what it would raise it returns, as a sentence.
+
+    Dask writes an exception that leaves a task into the worker's log with its text, which may hold
+    a record's values.
+    """
+
+    @functools.wraps(function)
+    def returning(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except InputError as problem:
+            return Failure(str(problem))
+        except Exception as problem:
+            return _named(problem)
+
+    return returning
+
+
+def _named(problem: BaseException) -> Failure:
+    """The type of an unforeseen exception, without its text; a disk or a network may recover."""
+    return Failure(
+        f"A Dask worker failed with {type(problem).__name__}; check that it runs this version "
+        "of privgmm and can read the data.",
+        isinstance(problem, OSError),
+    )
+
+
 def _finished(future: Any) -> bool:
     """Whether a result is there; False if its worker died and the part must be tried again."""
     from distributed import KilledWorker
@@ -116,19 +157,16 @@ def _finished(future: Any) -> bool:
     problem = future.exception() if future.status == "error" else None
     if problem is None or isinstance(problem, KilledWorker):
         return False
-    if isinstance(problem, InputError):
-        raise problem
-    # The text of an unforeseen exception may hold a record's values.
-    raise InputError(
-        f"A Dask worker failed with {type(problem).__name__}; check that it runs this version "
-        "of privgmm and can read the data."
-    )
+    # Raised before our own function ran: by the user's graph, or while a task travelled.
+    raise problem if isinstance(problem, InputError) else InputError(_named(problem).sentence)
 
 
+@_returning_failures
 def _tally(part: Any, layout: Layout, kernel: Kernel | None) -> Tally:
     return tally(_piece(part).batches(layout), layout, kernel)
 
 
+@_returning_failures
 def _features(part: Any, layout: Layout, rows: Integers) -> Floats:
     return features_of(_piece(part), layout, rows)
 
