@@ -51,11 +51,13 @@ def _whole_page(path: Path) -> None:
 
 
 _COMMON = ("--label", "c", "--classes", "x,y", "--epsilon", "1", "--delta", str(DELTA))
-_RELEASE = ("release", "t.csv", *_COMMON, "-o", "out.json", "--ledger")
+_RELEASE = (*_COMMON, "-o", "out.json", "--ledger")
+_RECORDS = (*_RELEASE, "l.db", "--unit", "record", "--radius", "25")
 _SAMPLE = ("sample", "r.json", "-n", str(_SAMPLED), "-o")
 ACTIONS = (
-    Action("release", (*_RELEASE, "l.db", "--unit", "record", "--radius", "25"), "out.json", Release.load, charges=True),
-    Action("release labels", (*_RELEASE, "k.db", "--unit", "label"), "out.json", Release.load, "k.db", charges=True),
+    Action("release", ("release", "t.csv", *_RECORDS), "out.json", Release.load, charges=True),
+    Action("release parquet", ("release", "t.parquet", *_RECORDS), "out.json", Release.load, charges=True),
+    Action("release labels", ("release", "t.csv", *_RELEASE, "k.db", "--unit", "label"), "out.json", Release.load, "k.db", charges=True),
     Action("spend", ("ledger", "spend", "--ledger", "l.db", "--epsilon", "0.01", "--delta", "0"), None, Ledger.open, charges=True),
     Action("budget", ("ledger", "budget", "--ledger", "n.db", "--epsilon", "1", "--delta", str(DELTA)), "n.db", Ledger.open, "n.db"),
     Action("sample csv", (*_SAMPLE, "s.csv"), "s.csv", _whole_csv),
@@ -71,10 +73,13 @@ ACTIONS = (
 
 
 def template(folder: Path) -> None:
-    """A private table, two ledgers on which three releases stand, and one release."""
+    """A private table in two formats, two ledgers on which three releases stand, and one release."""
     X, y = synthetic(_ROWS, 2, 2, seed=0)
     lines = [f"{a!r},{b!r},{'xy'[k]}" for (a, b), k in zip(X.tolist(), y, strict=True)]
     (folder / "t.csv").write_text("a,b,c\n" + "\n".join(lines) + "\n")
+    from pyarrow import csv, parquet
+
+    parquet.write_table(csv.read_csv(folder / "t.csv"), folder / "t.parquet")
     for name, unit in (("l.db", "record"), ("k.db", "label")):
         ledger = Ledger.create(folder / name, 10.0, 1e-3, unit)
         for number in range(3):

@@ -106,7 +106,7 @@ def stray_files(folder: Path, action: Action, was: Before) -> list[Path]:
 def check_private(verdict: Verdict, folder: Path) -> None:
     """No number of the table in any other file, nor in what was printed."""
     cells = secrets(folder)
-    places = [path for path in folder.iterdir() if path.name != "t.csv"]
+    places = [path for path in folder.iterdir() if path.stem != "t"]
     places += [beside(folder, name) for name in ("stdout", "stderr")]
     for path in places:
         text = path.read_bytes()
