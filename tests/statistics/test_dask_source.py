@@ -1,5 +1,6 @@
 """A Dask cluster gives the same bits as one process, for any partitioning, even when workers die."""
 
+import atexit
 import dataclasses
 import os
 import signal
@@ -255,6 +256,21 @@ def test_an_address_without_a_scheduler_is_one_sentence():
         connected("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+def test_an_interrupt_while_local_workers_start_leaves_nothing_to_close(monkeypatch):
+    import distributed
+    from distributed.deploy.spec import close_clusters
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    forgotten = []
+    monkeypatch.setattr(distributed, "LocalCluster", interrupted)
+    monkeypatch.setattr(atexit, "unregister", forgotten.append)
+    with pytest.raises(KeyboardInterrupt), connected():
+        pass
+    assert forgotten == [close_clusters]
 
 
 @pytest.mark.parametrize("kind", ["files", "frame", "memory"])

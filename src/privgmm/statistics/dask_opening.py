@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 from collections.abc import Iterator, Sequence
@@ -61,21 +62,11 @@ def connected(address: str | None = None) -> Iterator[Any]:
     DASK_SCHEDULER_ADDRESS in the environment is such configuration.
     """
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     remote = address or dask.config.get("scheduler-address", None)
     if not remote:
-        cores = os.cpu_count() or 1
-        with (
-            # Silent: what goes wrong is told in a sentence, and a log may hold a record's values.
-            LocalCluster(
-                cores,
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            Client(cluster) as client,
-        ):
+        with _local_cluster() as cluster, Client(cluster) as client:
             yield client
         return
     try:
@@ -86,6 +77,25 @@ def connected(address: str | None = None) -> Iterator[Any]:
         ) from None
     with client:
         yield client
+
+
+def _local_cluster() -> Any:
+    """One worker process per core, silent: a log may hold a record's values."""
+    from distributed import LocalCluster
+    from distributed.deploy.spec import close_clusters
+
+    try:
+        return LocalCluster(
+            os.cpu_count() or 1,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+    except BaseException:
+        # Half started, it cannot be closed: Dask would only complain when Python ends. Its
+        # workers end with this process.
+        atexit.unregister(close_clusters)
+        raise
 
 
 def _frame_layout(
