@@ -23,12 +23,6 @@ SPEED = ("start", "sampling", "streaming", "solver", "releases")
 OTHERS = ("growth", "utility")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "cvxpy", "clarabel", "scs")
 
-# Ratios that issue 6 asks for in rows whose module states none.
-_GOALS = {
-    ("(eq23) N=1000 d=3", "cvxpy+clarabel"): 1000.0,
-    ("(eq23) N=1000000 d=10", "X.T @ X"): 1 / 40,
-}
-
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
@@ -103,7 +97,7 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 def _rows(name: str, full: bool) -> list[Row]:
     rows = import_module(f"bench.{name}").rows
     found: list[Row] = rows(full) if inspect.signature(rows).parameters else rows()
-    return [{"goal": _GOALS.get((row["name"], row["peer"])), **row} for row in found]
+    return found
 
 
 def _print_speed(rows: list[Row]) -> None:

@@ -19,8 +19,7 @@ from privgmm.model.mixture import Floats
 # One MiB of float64: a block and its product stay in the cache.
 _BLOCK_ENTRIES = 1 << 17
 # The answer is made of squares, which must be numbers too.
-_LARGEST, _SMALLEST = 1e150, 1e-150
-_SMALLEST = 1e-140
+_SMALLEST, _LARGEST = 1e-140, 1e140
 
 
 class Points(Protocol):
@@ -99,10 +98,6 @@ def in_float_range(reader: Reader) -> Reader:
         raise InputError("Points must be finite; remove or impute the missing values first.")
     if scale == 0:
         raise InputError("All points are zero, so no ellipsoid is needed; remove this problem.")
-    if not _SMALLEST < scale < 1 / _SMALLEST:
-        raise InputError(
-            "The shape holds squares of the points, which float64 cannot; rescale them."
-        )
     if not _SMALLEST < scale < _LARGEST:
         raise InputError(
             f"Points must lie between {_SMALLEST:g} and {_LARGEST:g} in size; rescale them."
