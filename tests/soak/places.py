@@ -84,4 +84,4 @@ def _mount(place: Path, options: str) -> bool:
 
 
 def _unmount(place: Path) -> None:
-    subprocess.run(["umount", place], check=True)
+    subprocess.run(["umount", "--lazy", place], check=True)

@@ -56,7 +56,7 @@ def soak(faults: int, minutes: float, seed: int, only: str, plants: bool) -> int
         cluster.close()
         shim.unload()
         shutil.rmtree(scratch, ignore_errors=True)
-    print_tables(tally, time.monotonic() - began, seed)
+        print_tables(tally, time.monotonic() - began, seed)
     return 1 if tally.wrong or missed else 0
 
 
