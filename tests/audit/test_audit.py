@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from privgmm.audit import CONFIDENCE, Attack, audit, judge
-from privgmm.audit import proven as proven_module
 from privgmm.cli.audit import run
 from privgmm.errors import InputError
 
@@ -28,14 +27,25 @@ def test_proven_stands_and_the_audit_has_teeth(unit):
         assert f"({adjacency})" in names
 
 
-def test_released_mixtures_are_attacked_too(monkeypatch):
+def test_released_mixtures_are_attacked_too():
     # Whole releases are slow: a few show that the attack runs; the raw rows carry the weight.
-    monkeypatch.setattr(proven_module, "_FEWEST_RUNS", 3)
     _, rows = audit("proven", "label", 1.0, 1e-5, trials=100, seed=1, seconds=0.01)
     row = rows[-1]
     assert row.query == "released mixture (label)"
-    assert row.trials == 2
+    assert row.trials == 20
     assert row.epsilon_lower == 0
+
+
+def test_every_kind_of_neighbour_has_a_row():
+    for unit, expected in (
+        ("label", ("two smallest classes", "an empty class appears")),
+        ("record", ("an outlier far outside leaves", "an outlier far outside enters",
+                    "a record at the bound changes class", "an empty class appears",
+                    "moves to the opposite one")),
+    ):  # fmt: skip
+        _, rows = audit("proven", unit, 1.0, 1e-5, trials=1000, seed=3, seconds=0)
+        for name in expected:
+            assert any(name in row.neighbours for row in rows), name
 
 
 def test_json_has_the_contract_fields(capsys, tmp_path):

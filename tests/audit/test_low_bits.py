@@ -95,7 +95,7 @@ def test_the_same_attack_on_released_mixtures():
     # Eight equal rows: a weight times eight is a count, without rounding.
     first, second = (table(count, rows=8) for count in (3, 4))
     claim = Claim("label", EPSILON, DELTA, np.empty(0))
-    sides = [label_releaser(t, claim, SeededNoise(5 + t.codes.sum()))(60) for t in (first, second)]
+    sides = [label_releaser(t, claim, SeededNoise(5 + t.codes.sum()))(40) for t in (first, second)]
     noise = laplace(2 / EPSILON)
     low, high = (
         low_bits_score(np.array([8 * m.weights[1] for m in side]), 3, 4, noise) for side in sides

@@ -27,6 +27,7 @@ class Case:
     """Two neighbours and a score of releases that is larger, if anything, on the second."""
 
     what: str
+    adjacency: Adjacency
     pair: Pair
     score: Callable[[Mixture], float]
 
@@ -38,32 +39,33 @@ def informed(adjacency: Adjacency) -> Case:
         rows: list[Row] = [([0.0], 0), ([0.0], 1), ([0.0], 1)]
         name = "a label flips between two small classes of equal rows"
         pair = _pair(name, rows, [([0.0], 0)], [([0.0], 1)], 2)
-        return Case("released mixture", pair, lambda m: float(m.weights[1]))
+        return Case("released mixture", adjacency, pair, lambda m: float(m.weights[1]))
     if adjacency == "replace":
         name = "a record at one bound moves to the opposite one"
         pair = _pair(name, [([0.0], 0)] * 6, [([1.0], 0)], [([-1.0], 0)], 1)
-        return Case("released mixture", pair, lambda m: -float(m.means[0, 0]))
+        return Case("released mixture", adjacency, pair, lambda m: -float(m.means[0, 0]))
     small: list[Row] = [([0.0], 0), ([0.0], 1)] * 3
     pair = _pair("a record at the bound enters", small, [], [([1.0], 1)], 2)
-    return Case("released mixture", pair, lambda m: float(m.means[1, 0]))
+    return Case("released mixture", adjacency, pair, lambda m: float(m.means[1, 0]))
 
 
 def realistic(adjacency: Adjacency) -> Case:
-    """Three clouds. Label level: a row between two of them; record level: a row off its cloud."""
+    """Three clouds and a row apart from them, whose label or presence is guessed."""
     dim = 3 if adjacency == "label" else 1
-    centres = np.array([-0.5, 0.15, 0.55])[:, None] / np.sqrt(dim)
+    centres = np.array([-0.5, 0.0, 0.4])[:, None] / np.sqrt(dim)
     codes = np.repeat([0, 1, 2], [11, 6, 5])
     X = centres[codes] + 0.1 * np.random.default_rng(0).standard_normal((codes.size, dim))
-    rows: list[Row] = [(x.tolist(), int(k)) for x, k in zip(X, codes, strict=True)]
+    rows: list[Row] = [(row.tolist(), int(k)) for row, k in zip(X, codes, strict=True)]
+    x = np.full(dim, 0.9 / np.sqrt(dim))
     if adjacency == "label":
-        x = np.full(dim, 0.35 / np.sqrt(dim))
-        pair = _pair("a row between two classes", rows, [(x.tolist(), 1)], [(x.tolist(), 2)], 3)
-        return Case("label guessed by the mixture", pair, lambda m: label_odds(m, x, 1, 2))
-    x = np.array([0.9])
-    member: Row = x.tolist(), 2
-    instead = [([0.55], 2)] if adjacency == "replace" else []
-    pair = _pair("a row far from its class", rows, instead, [member], 3)
-    return Case("membership by density", pair, lambda m: membership(m, x, 2))
+        name = "the label of a row apart flips"
+        pair = _pair(name, rows, [(x.tolist(), 1)], [(x.tolist(), 2)], 3)
+        return Case(
+            "label guessed by the mixture", adjacency, pair, lambda m: label_odds(m, x, 1, 2)
+        )
+    instead = [([0.4], 2)] if adjacency == "replace" else []
+    pair = _pair("a row far from its class enters", rows, instead, [(x.tolist(), 2)], 3)
+    return Case("membership by density", adjacency, pair, lambda m: membership(m, x, 2))
 
 
 def _pair(

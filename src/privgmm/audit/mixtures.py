@@ -38,13 +38,14 @@ def releases(
     )
     low: list[Mixture] = []
     high: list[Mixture] = []
-    # Small batches first, so that a short audit stays short.
-    batch = _FEWEST_RUNS
     started = time.monotonic()
-    while not low or time.monotonic() - started < seconds:
-        low += first(batch)
-        high += second(batch)
-        batch = min(2 * batch, _BATCH)
+    runs = _FEWEST_RUNS
+    while runs:
+        low += first(runs)
+        high += second(runs)
+        spent = time.monotonic() - started
+        # As many more as the time left allows at the pace so far.
+        runs = min(int(len(low) * (seconds - spent) / spent), _BATCH) if spent < seconds else 0
     return low, high
 
 

@@ -225,8 +225,25 @@ def audit(
         Path | None, typer.Option("-o", "--output", help="Picture: OUT.svg, .png or .pdf")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the audit repeatable.")] = None,
+    inference: Annotated[
+        bool, typer.Option("--inference", help="How often attackers guess right, instead.")
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(help="Time for attacks on whole proven releases.")
+    ] = 30.0,
 ) -> None:
     """Attack a mechanism and report a lower bound on its epsilon; touches no private data."""
     from privgmm.cli import audit as body
 
-    body.run(mechanism.value, unit.value, epsilon, delta, trials, as_json, output, seed)
+    body.run(
+        mechanism.value,
+        unit.value,
+        epsilon,
+        delta,
+        trials,
+        as_json,
+        output,
+        seed,
+        inference,
+        seconds,
+    )

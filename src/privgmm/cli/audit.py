@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from privgmm.errors import InputError
 
@@ -24,30 +25,45 @@ def run(
     as_json: bool = False,
     output: Path | None = None,
     seed: int | None = None,
+    inference: bool = False,
+    seconds: float = 30.0,
 ) -> None:
     if output is not None and output.suffix.lower() not in PLOT_KINDS:
         raise InputError(f"Name the picture {', '.join(PLOT_KINDS)}, got {output.name!r}.")
-    from privgmm.audit import CONFIDENCE, audit
+    if not 0 <= seconds < math.inf:
+        raise InputError(f"Seconds must be a number from 0 on, got {seconds:g}.")
+    from privgmm.audit import CONFIDENCE, judge, successes
+    from privgmm.audit import attacks as mount
+    from privgmm.checks import checked_seed
     from privgmm.cli.progress import working
 
-    with working(f"Attacking the {mechanism} mechanism"):
-        attacks, rows = audit(mechanism, unit, epsilon, delta, trials, seed)
-    if output is not None:
-        from privgmm.audit.picture import write_picture
+    checked_seed(seed)
 
-        write_picture(attacks, rows, output)
+    with working(f"Attacking the {mechanism} mechanism"):
+        attacks = mount(mechanism, unit, epsilon, delta, trials, seed, seconds, inference)
+    rows = judge(attacks, epsilon, delta)
+    guesses = successes(attacks, epsilon, delta) if inference else []
+    if output is not None:
+        from privgmm.audit.picture import write_picture, write_successes
+
+        if inference:
+            write_successes(guesses, output)
+        else:
+            write_picture(attacks, rows, output)
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "mechanism": mechanism,
-                    "unit": unit,
-                    "confidence": CONFIDENCE,
-                    "rows": [row.as_dict() for row in rows],
-                },
-                indent=1,
-            )
-        )
+        found: dict[str, Any] = {
+            "mechanism": mechanism,
+            "unit": unit,
+            "confidence": CONFIDENCE,
+            "rows": [row.as_dict() for row in rows],
+        }
+        if inference:
+            found["guesses"] = [guess.as_dict() for guess in guesses]
+        print(json.dumps(found, indent=1))
+    elif inference:
+        from privgmm.cli.guesses import print_guesses
+
+        print_guesses(mechanism, unit, guesses)
     else:
         _print_table(mechanism, unit, rows)
 
