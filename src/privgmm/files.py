@@ -92,7 +92,9 @@ def _sentences(target: Path) -> Iterator[None]:
 
 
 def _stem(target: Path) -> str:
-    return f".{target.name[:40]}."
+    """The start of a temporary name, in letters that every writer can take (Arrow wants UTF-8)."""
+    name = "".join(c if c.isascii() and c.isprintable() else "_" for c in target.name[:40])
+    return f".{name}."
 
 
 def _claimed(temporary: Path) -> int | None:
