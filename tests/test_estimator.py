@@ -205,3 +205,19 @@ def test_the_published_method_is_offered_and_marked() -> None:
     model = estimator(mechanism="published").fit(X, y)
     assert model.guarantee_.status == "as-published"
     assert not model.guarantee_.publishable
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (np.full(20, 8675309.25), "Reshape your data"),
+        (np.full((20, 2), 8675309.25 + 1j), "Complex data not supported"),
+        ([[10**400, 8675309.25]] * 20, "must be numbers"),
+    ],
+)
+def test_messages_do_not_quote_rows(rows: Any, words: str) -> None:
+    """scikit-learn prints the whole array in these."""
+    with pytest.raises(InputError, match=words) as info:
+        PrivateGaussianMixture(classes=[0, 1]).fit(rows, [0, 1] * 10)
+    assert "8675309" not in str(info.value).replace("e+06", "")
+    assert "8.67" not in str(info.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from privgmm.errors import InputError
 
@@ -20,6 +21,18 @@ def real(value: object, what: str) -> float:
         except OverflowError:
             return math.inf if value > 0 else -math.inf
     raise InputError(f"{what} must be a number.")
+
+
+def numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """A float64 array of its own; what is no array of real numbers is refused without quoting it."""
+    try:
+        given = np.asarray(values)
+        # NumPy would drop imaginary parts and read dates as counts.
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be arrays of real numbers.") from None
 
 
 def whole(value: object, what: str, at_least: int = 1, at_most: int | None = None) -> int:

@@ -1,10 +1,15 @@
 """Bad input: one clear sentence on stderr, exit 2, nothing written, no record's value shown."""
 
+import io
+
 import numpy as np
 import pytest
 
+from privgmm import Mixture, Release
 from privgmm.cli import run
 from privgmm.datasets import synthetic
+from privgmm.releases import Guarantee
+from privgmm.releases.document import dump
 
 SECRET = "314159.2653"
 
@@ -125,3 +130,57 @@ def test_an_unexpected_failure_shows_no_values(monkeypatch, tmp_path, capfd):
     assert code == 1
     assert SECRET not in said.err + said.out
     assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sample", "r.json", "-n", str(10**30), "-o", "s.csv"], "at most"),
+        (["sample", "r.json", "-n", str(10**14), "-o", "s.csv"], "do not fit"),
+        (["sample", "r.json", "-n", "3", "--seed", "-1", "-o", "s.csv"], "A seed must be"),
+        (["sample", "r.json", "-n", "3", "-o", "r.json"], "csv or .parquet"),
+        (["report", "r.json", "-o", "r.json"], "this command reads it"),
+        (["release", "t.csv", *COMMON, "--seed", "-1", "-o", "o.json"], "A seed must be"),
+        (["release", "t.csv", *COMMON, "--epsilon", "1e200", "-o", "o.json"], "at most 1e+06"),
+        (["release", "t.csv", *COMMON, "-o", "t.csv"], "this command reads it"),
+        (["release", "t.csv", *COMMON, "--ledger", "l.db", "-o", "l.db"], "this command reads it"),
+        (["release", "t.csv", *COMMON, "-o", "x" * 300], "Cannot write"),
+        (["audit", "--seed", "-1"], "A seed must be"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::privgmm.PrivacyLeakWarning")
+def test_found_by_fuzzing(arguments, words, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.csv", table())
+    (tmp_path / "r.json").write_bytes(small_release())
+    (tmp_path / "l.db").write_bytes(b"a ledger, say")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    code = run(arguments)
+    said = capfd.readouterr().err
+    assert code == 2, said
+    assert words in said
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def small_release():
+    mixture = Mixture([0.5, 0.5], [[0.0, 0.0]] * 2, [np.eye(2)] * 2, ("u", "v"))
+    guarantee = Guarantee("proven", "label", "label", 1.0, 1e-5, 0.26, True)
+    return dump(Release(mixture, guarantee)).encode()
+
+
+def test_a_name_that_cannot_be_printed_is_no_failure(tmp_path, monkeypatch):
+    """The file is written; a terminal that lacks its letters must not turn that into exit 1."""
+    (tmp_path / "r.json").write_bytes(small_release())
+    monkeypatch.chdir(tmp_path)
+    out = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr("sys.stdout", out)
+    for name in ("\u00e9.csv", "\udcff.csv", "\x1b[2J.csv"):
+        assert run(["sample", "r.json", "-n", "3", "-o", name]) == 0
+    out.flush()
+    assert b"\x1b" not in out.buffer.getvalue()
+
+
+def test_messages_hold_no_control_characters(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(["show", "\x1b[2J\u202e"]) == 2
+    assert capfd.readouterr().err.isascii()

@@ -156,3 +156,23 @@ def test_weights_can_be_the_noisy_class_frequencies(settings):
     assert any("Weights minimise" in note for note in kl.guarantee.notes)
     with pytest.raises(InputError, match="weights"):
         privgmm.release(X, Y, weights="other", **settings)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"epsilon": None}, {"epsilon": "1"}, {"delta": [1e-5]}, {"seed": -1}, {"seed": "x"}, {"classes": 3},
+        {"classes": "ab"}, {"preprocessing": None}, {"preprocessing": 5}, {"preprocessing_share": None},
+        {"feature_names": 5}, {"ledger": 5}, {"unit": "record", "radius": "9"}, {"unit": "record", "radius": 10**400},
+        {"unit": "record", "bounds": (1j, 2)}, {"unit": "record", "radius": 1.0, "center": 10**400},
+    ],
+)  # fmt: skip
+def test_wishes_of_the_wrong_type_are_one_sentence(wish):
+    with pytest.raises(InputError):
+        privgmm.release(np.zeros((4, 2)), [0, 1, 0, 1], **{"classes": [0, 1], **wish})
+
+
+@pytest.mark.parametrize("n_components", [0, 1.5, "2", 10**30, True])
+def test_components_are_a_whole_number(n_components):
+    with pytest.raises(InputError, match="number of components"):
+        privgmm.release(np.zeros((4, 2)), unit="record", radius=1.0, n_components=n_components)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import os
 import traceback
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,7 @@ def test_gzip(tmp_path: Path) -> None:
         (f'"a,y\n{SECRET},secret"\n1,2\n', {"label": "z"}, "runs over several lines"),
         (",a\n0,1\n", {}, "without a name of its own"),
         ("a;b\n1;2\n", {}, "commas between cells"),
+        ("2.5|secret\n1|2\n", {"label": "z"}, "commas between cells"),
         ("a,b\n1,2\n".encode("utf-16"), {}, "neither Parquet nor UTF-8"),
         (b"a,\xff\n1,2\n", {}, "valid UTF-8"),
         (b"a,b\n1,\xff\n", {"label": "b"}, "UTF-8 text"),
@@ -170,6 +172,12 @@ def test_not_even_a_traceback_shows_a_cell(
         read_table(write(tmp_path, text), label="y")
     assert SECRET not in "".join(traceback.format_exception(refused.value))
     assert capfd.readouterr().err == ""
+
+
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    """Tables are read more than once; the second reading of a pipe would start among the records."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "no ordinary file" in refusal(tmp_path / "pipe.csv")
 
 
 def test_messages_list_at_most_ten_columns(tmp_path: Path) -> None:

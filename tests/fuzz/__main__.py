@@ -11,6 +11,7 @@ import tempfile
 
 from .families import FAMILIES
 from .oracle import judge
+from .sites import report, watched
 from .soak import case_of, soak, table, told_of
 
 # An input that asks for more memory than this gets Python's MemoryError, not the whole machine.
@@ -40,8 +41,10 @@ def main() -> int:
         print(case, "accepted" if verdict.accepted else "refused", sep="\n")
         print(told_of(chosen[0], options.case, options.seed, verdict))
         return 1 if verdict.faults else 0
-    tallies = soak(chosen, options.inputs, options.seed)
+    with watched() as reached:
+        tallies = soak(chosen, options.inputs, options.seed)
     print(table(tallies))
+    print(report(reached))
     return 1 if any(tally.faults for tally in tallies.values()) else 0
 
 

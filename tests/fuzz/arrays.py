@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .case import SECRET_TEXT, Call, Case, Family, chance, pick
-
-_SECRET = 8675309.4242
-_N = 12
+from .frames import ROWS as _N
+from .frames import SECRET as _SECRET
+from .frames import of_pandas, of_polars
 
 
 def _usual(rng: np.random.Generator) -> Any:
@@ -35,46 +35,8 @@ def _with(value: Any) -> Callable[[np.random.Generator], Any]:
     return make
 
 
-def _pandas(rng: np.random.Generator) -> Any:
-    import pandas as pd
-
-    odd = {
-        "date": pd.date_range("2020", periods=_N), "text": [SECRET_TEXT] * _N, "bool": [True, False] * (_N // 2),
-        "nullable": pd.array([None, *range(_N - 1)], dtype="Int64"), "category": pd.Categorical(["u", "v"] * (_N // 2)),
-        "object": [_SECRET, SECRET_TEXT] * (_N // 2), "complex": [1j] * _N, "float": [_SECRET] * _N,
-        "decimal": [Decimal("1.5")] * _N, "interval": pd.interval_range(0, _N), "period": pd.period_range("2020", periods=_N),
-        "list": [[1]] * _N, "timedelta": pd.to_timedelta(range(_N)), "sparse": pd.arrays.SparseArray([0.0, 1.0] * (_N // 2)),
-    }  # fmt: skip
-    frame = pd.DataFrame({"a": rng.normal(size=_N), "b": odd[pick(rng, tuple(odd))]})
-    if chance(rng, 0.2):
-        frame.columns = pick(
-            rng,
-            (
-                ["a", "a"],
-                [1, 2],
-                [("a", 1), ("b", 2)],
-                [None, 1.5],
-                ["", "b"],
-                ["a", SECRET_TEXT[:0]],
-            ),
-        )
-    return frame.iloc[: pick(rng, (0, 1))] if chance(rng, 0.1) else frame
-
-
-def _polars(rng: np.random.Generator) -> Any:
-    import polars as pl
-
-    odd: dict[str, Any] = {
-        "date": [datetime.date(2020, 1, 1)] * _N, "text": [SECRET_TEXT] * _N, "list": [[_SECRET]] * _N,
-        "struct": [{"s": _SECRET}] * _N, "null": [None] * _N, "decimal": [Decimal("1.5")] * _N, "bool": [True] * _N,
-        "float": [_SECRET] * _N, "holes": [None, _SECRET] * (_N // 2), "binary": [b"\xff"] * _N, "object": [object()] * _N,
-    }  # fmt: skip
-    frame = pl.DataFrame({"a": rng.normal(size=_N), "b": odd[pick(rng, tuple(odd))]}, strict=False)
-    return frame.lazy() if chance(rng, 0.1) else frame
-
-
 _ROWS: tuple[Callable[[np.random.Generator], Any], ...] = (
-    _usual, _usual, _usual, _pandas, _pandas, _polars, _polars,
+    _usual, _usual, _usual, of_pandas, of_pandas, of_polars, of_polars,
     _with(float("nan")), _with(float("inf")), _with(1e308), _with(-1e308), _with(5e-324), _with(1e160), _with(1e101),
     _with(None), _with(SECRET_TEXT), _with(1j), _with(10**400), _with(Decimal("NaN")), _with([1]), _with(True),
     _with(datetime.datetime(2020, 1, 1)), _with("1.5"), _with(b"1"), _with(object()), _with(-(2**70)),

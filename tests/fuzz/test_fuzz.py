@@ -16,6 +16,7 @@ from .case import SECRET_NUMBER, SECRET_TEXT, Call, Command, Family
 from .documents import document
 from .families import FAMILIES
 from .oracle import judge
+from .sites import report, watched
 from .soak import case_of, counts, soak
 
 # Families whose inputs take long run by ``make fuzz`` alone.
@@ -152,6 +153,15 @@ def test_a_planted_fault_in_a_call_is_found(function, fault):
 
 def test_a_clean_refusal_has_no_fault():
     assert judge(Call(_hides_it, "planted")).faults == ()
+
+
+def test_refusals_are_traced_to_where_they_are_made():
+    with watched() as reached:
+        assert not judge(Command(("show", "none.json"))).accepted
+    assert any(file == "files.py" for file, _ in reached)
+    told = report(reached)
+    assert told.startswith("1 of ")
+    assert "region.py" in told
 
 
 def test_faults_are_counted_and_can_be_replayed():

@@ -144,3 +144,8 @@ def test_rows_to_look_at_must_be_finite_numbers(X):
     with pytest.raises(InputError, match=r"finite numbers|real numbers|rows of 1") as refused:
         Mixture([1.0], [[0.0]], [[[1.0]]]).predict(X)
     assert "secret" not in str(refused.value)
+
+
+def test_the_largest_covariances_stay_finite():
+    m = Mixture([1.0], [[0.0]], [[[1.5e308]]])
+    assert m.covariances.item() == 1.5e308

@@ -1,10 +1,12 @@
 """design(): its refusals, its variants, and the law of its draws."""
 
+import math
+
 import numpy as np
 import pytest
 
 from privgmm import InputError, Mixture, datasets
-from privgmm.published import design
+from privgmm.published import baseline, design
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +147,27 @@ def test_bad_data_is_one_sentence(labelled):
         design(X[keep], y[keep])
     with pytest.raises(InputError, match="positive definite"):
         design(np.column_stack([X[:, 0], X[:, 0]]), y)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e308, None, "x"])
+def test_budgets_that_make_no_numbers_are_one_sentence(epsilon):
+    X, y = datasets.synthetic(60, 2, 2, seed=0)
+    with pytest.raises(InputError, match="Epsilon"):
+        design(X, y, epsilon=epsilon)
+    with pytest.raises(InputError, match="Epsilon"):
+        baseline("laplace", X, y, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("radius", ["x", [1], 0, math.nan])
+def test_a_radius_is_a_positive_number(radius):
+    X, y = datasets.synthetic(60, 2, 2, seed=0)
+    with pytest.raises(InputError, match="radius"):
+        design(X, y, adjacency="record-change", radius=radius)
+
+
+def test_nearly_dependent_columns_are_one_sentence():
+    """A covariance may pass Cholesky and still have no inverse."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2)) * [1e-160, 1.0]
+    with pytest.raises(InputError):
+        design(X, np.arange(30) % 2).draw(seed=0)

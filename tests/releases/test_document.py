@@ -139,3 +139,11 @@ def test_sklearn_export_has_the_same_density():
     np.testing.assert_allclose(model.score_samples(x), release.mixture.log_density(x), rtol=1e-10)
     np.testing.assert_allclose(model.predict_proba(x), release.mixture.predict_proba(x), atol=1e-10)
     assert model.sample(5)[0].shape == (5, 2)
+
+
+@pytest.mark.parametrize("names", [("a", "\ud800"), ("a", 5), ("a", None)])
+def test_names_that_no_file_can_hold_are_refused(names):
+    """JSON keeps a lone surrogate as an escape, and the document would not load again."""
+    whole = example()
+    with pytest.raises(InputError, match="valid UTF-8 text"):
+        Release(whole.mixture, whole.guarantee, names)

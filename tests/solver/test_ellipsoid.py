@@ -137,3 +137,24 @@ def test_clusters_far_apart():
 def test_bad_input_is_one_sentence(points, weight, tol):
     with pytest.raises(InputError, match=r"^[^\n]+\.$"):
         min_trace_ellipsoid(points, weight, tol)
+
+
+@pytest.mark.parametrize(
+    ("points", "options"),
+    [
+        ([[1e200, 1.0]], {}),
+        ([[1e-200, 0.0]], {}),
+        ([[10**400, 1]], {}),
+        ([["1", "2"]], {}),
+        ([[1j, 1]], {}),
+        (np.eye(2), {"tol": None}),
+        (np.eye(2), {"tol": "x"}),
+        (np.eye(2), {"weight": {}}),
+        (np.eye(2), {"weight": [[1], [1, 2]]}),
+        (np.eye(2), {"weight": np.eye(2) * 1e-320}),
+        (np.eye(2), {"weight": np.full((2, 2), 1e308)}),
+    ],
+)
+def test_what_is_no_problem_is_one_sentence(points, options):
+    with pytest.raises(InputError):
+        min_trace_ellipsoid(points, **options)

@@ -309,3 +309,10 @@ def test_memory_does_not_grow_with_the_table(tmp_path, monkeypatch):
     assert peaks[1] < 1.5 * peaks[0]
     # Four columns of 200,000 rows are 4 MB; the reader keeps a page and a buffer per column.
     assert arrow_peaks[1] < 1e6
+
+
+def test_labels_that_are_not_utf8_are_one_sentence(tmp_path):
+    labels = pa.array([b"u", b"\xff"]).view(pa.string())
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": labels}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="not UTF-8"):
+        open_source(tmp_path / "t.parquet", label="y", classes=["u", "v"]).check()

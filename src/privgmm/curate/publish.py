@@ -118,6 +118,8 @@ def _charge(
     """Spend before drawing: a crash after this line can waste budget, never leak it."""
     from privgmm.ledger import Ledger
 
+    if not isinstance(ledger, (str, os.PathLike)):
+        raise InputError("The ledger must be the path of a file.")
     mu = mu_from_epsilon(request.epsilon, request.delta) if mechanism == "proven" else None
     Ledger.open(ledger).spend(
         mu, request.epsilon, request.delta, request.unit,

@@ -137,9 +137,10 @@ def _header(path: Path) -> tuple[tuple[str, ...], bool]:
     # No searching for names further down: a line of data would be taken for them and shown.
     if not header:
         raise InputError(f"The first line of {path} is empty; write the column names there.")
-    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
         raise InputError(
-            f"{path} separates its cells by semicolons or tabs; save it with commas between cells."
+            f"{path} separates its cells by semicolons, tabs or bars; "
+            "save it with commas between cells."
         )
     # An unclosed quote takes lines of data into a name, which messages would then show.
     if any("\n" in name or "\r" in name for name in header):

@@ -45,6 +45,9 @@ def _folder(folder: Path) -> tuple[Path, ...]:
 
 
 def _format(file: Path) -> Format:
+    # A pipe gives its bytes once: the second pass would take a record for the header and show it.
+    if file.exists() and not file.is_file():
+        raise InputError(f"{file} is no ordinary file; save the table to one first.")
     with file.open("rb") as handle:
         start = handle.read(4096)
     if start.startswith(b"PAR1"):

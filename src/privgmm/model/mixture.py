@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from privgmm.checks import checked_count, utf8
+from privgmm.checks import checked_count, numbers, utf8
 from privgmm.errors import InputError
 from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows, generator
 
@@ -47,12 +47,14 @@ class Mixture:
         covariances: ArrayLike,
         classes: Sequence[ClassName] | NDArray[np.generic] | None = None,
     ) -> None:
-        w, mu, sigma = (_numbers(values) for values in (weights, means, covariances))
+        w, mu, sigma = (
+            numbers(values, "Mixture parameters") for values in (weights, means, covariances)
+        )
         names = tuple(range(w.size)) if classes is None else class_names(classes)
         _check_shapes(w, mu, sigma, names)
         _check_simplex(w)
         _check_symmetric(sigma)
-        sigma = (sigma + sigma.transpose(0, 2, 1)) / 2
+        sigma = sigma / 2 + sigma.transpose(0, 2, 1) / 2  # a sum might overflow
         for array in (w, mu, sigma):
             array.setflags(write=False)
         object.__setattr__(self, "weights", w)
@@ -138,7 +140,7 @@ class Mixture:
         return mixed
 
     def _points(self, X: ArrayLike) -> Floats:
-        x = _numbers(X, "Rows")
+        x = numbers(X, "Rows")
         if x.ndim != 2 or x.shape[1] != self.dim:
             raise InputError(
                 f"Expected rows of {self.dim} features, got an array of shape {x.shape}."
@@ -148,17 +150,6 @@ class Mixture:
                 "Rows must be finite numbers; remove or impute those with other cells."
             )
         return x
-
-
-def _numbers(values: ArrayLike, what: str = "Mixture parameters") -> Floats:
-    """A float64 array of its own; what is no array of real numbers is refused without quoting it."""
-    try:
-        given = np.asarray(values)
-        if given.dtype.kind not in "biufO":
-            raise TypeError
-        return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be arrays of real numbers.") from None
 
 
 def class_names(names: Sequence[ClassName] | NDArray[np.generic]) -> tuple[ClassName, ...]:

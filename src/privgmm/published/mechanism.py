@@ -23,6 +23,9 @@ from privgmm.published.weights_map import WeightsMap
 
 SOLVER_TOLERANCE = 1e-5
 
+# Noise scales are divided by epsilon and squared: beyond this they would not be numbers.
+_FINEST_EPSILON = 1e-6
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design:
@@ -134,7 +137,7 @@ def design(
             "bounds every row; state one that does not come from the data."
         )
     if radius is not None:
-        if not (math.isfinite(radius) and radius > 0):
+        if not (math.isfinite(real(radius, "The radius")) and radius > 0):
             raise InputError(f"The radius must be a positive number, got {radius}.")
         x = clip_to_ball(x, radius)
     counts = np.bincount(codes, minlength=len(names))
@@ -181,5 +184,10 @@ def check_budget(epsilon: float, delta: float) -> None:
     """Refuse eps <= 0 and delta outside (0, 1) in one sentence."""
     if not (math.isfinite(real(epsilon, "Epsilon")) and epsilon > 0):
         raise InputError(f"Epsilon must be a positive number, got epsilon={epsilon}.")
+    if not _FINEST_EPSILON <= epsilon <= 1 / _FINEST_EPSILON:
+        raise InputError(
+            f"Epsilon must lie between {_FINEST_EPSILON:g} and {1 / _FINEST_EPSILON:g}, "
+            f"got epsilon={epsilon:g}."
+        )
     if not 0 < real(delta, "Delta") < 1:
         raise InputError(f"Delta must lie strictly between 0 and 1, got delta={delta}.")

@@ -45,7 +45,7 @@ class Step(Protocol):
 def check_origin(origin: object) -> None:
     if not isinstance(origin, str) or origin not in get_args(Origin):
         raise InputError(
-            f"The origin of a step must be one of {', '.join(get_args(Origin))}, got {origin!r}."
+            f"The origin of a step must be one of {', '.join(get_args(Origin))}."
         )
 
 
