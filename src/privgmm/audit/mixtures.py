@@ -86,7 +86,7 @@ def _record_releases(
         for mixture in finish_together(list(alike))
     ]
     # Sorting put releases with few rounds first, but an audit takes runs in their order.
-    return [found[at] for at in np.random.default_rng().permutation(runs)]
+    return [found[at] for at in np.random.default_rng(runs).permutation(runs)]
 
 
 def finish_together(answers: Sequence[Answers]) -> list[Mixture]:
