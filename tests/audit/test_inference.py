@@ -101,3 +101,10 @@ def test_the_table_says_who_breaks_the_ceiling(capsys):
 def test_time_is_a_number(seconds):
     with pytest.raises(InputError, match="Seconds must be"):
         run("proven", "label", 1.0, DELTA, 400, seconds=seconds)
+
+
+def test_the_proven_mixture_is_guessed_at_too(monkeypatch):
+    monkeypatch.setattr(mixtures, "_FEWEST_RUNS", 8)
+    _, found = inference("proven", "label", 1.0, DELTA, trials=100, seed=1, seconds=1e-3)
+    assert [guess.attacker for guess in found[-3:]] == ["informed", "realistic", "informed"]
+    assert not any(guess.broken for guess in found[-3:])

@@ -16,6 +16,7 @@ from privgmm.audit.raw import (
     replays,
     standard_draws,
 )
+from privgmm.audit.scores import trained
 from privgmm.audit.verdict import Attack
 from privgmm.model import Mixture
 from privgmm.privacy import Adjacency, Curator, NoiseSource, OpenDPNoise, Query, SeededNoise
@@ -44,26 +45,27 @@ def attacks(
         found += raw_attacks(unit, claim, noise)
         if seconds > 0:
             case = informed(adjacency)
-            found.append(mixture_attack(case, claim, noise, seconds / len(relations), "informed"))
+            sides = releases(case.pair, claim, noise, seconds / len(relations))
+            found.append(mixture_attack(case, sides, "informed"))
     return found
 
 
 def realistic_attacks(
     unit: str, epsilon: float, delta: float, seed: int | None = None, seconds: float = 30.0
 ) -> list[Attack]:
-    """The guesses of somebody who sees a release and one row, on an ordinary table."""
+    """On an ordinary table: the guess of somebody who sees a release and one row, and a classifier
+    trained on releases of both tables, which only an informed attacker can make."""
     noise: NoiseSource = OpenDPNoise() if seed is None else SeededNoise(seed)
     relations = _relations(unit)
-    return [
-        mixture_attack(
-            realistic(adjacency),
-            Claim(adjacency, epsilon, delta, np.empty(0)),
-            noise,
-            seconds / len(relations),
-            "realistic",
-        )
-        for adjacency in relations
-    ]
+    found = []
+    for adjacency in relations:
+        case = realistic(adjacency)
+        claim = Claim(adjacency, epsilon, delta, np.empty(0))
+        sides = releases(case.pair, claim, noise, seconds / len(relations))
+        found.append(mixture_attack(case, sides, "realistic"))
+        name = f"ordinary mixture, trained classifier ({adjacency})"
+        found.append(Attack(name, case.pair.name, *trained(*sides), gaussian=True))
+    return found
 
 
 def raw_attacks(unit: str, claim: Claim, noise: NoiseSource) -> list[Attack]:
@@ -92,17 +94,15 @@ def raw_attacks(unit: str, claim: Claim, noise: NoiseSource) -> list[Attack]:
     return found
 
 
-def mixture_attack(
-    case: Case, claim: Claim, noise: NoiseSource, seconds: float, attacker: str
-) -> Attack:
+def mixture_attack(case: Case, sides: tuple[list[Mixture], list[Mixture]], attacker: str) -> Attack:
     """What a score, fixed beforehand, says of whole releases."""
     rng = np.random.default_rng(0)
     low, high = (
         # A tie would count as a loss; the attacker tosses a coin instead.
         np.array([case.score(mixture) + _COIN * rng.random() for mixture in side])
-        for side in releases(case.pair, claim, noise, seconds)
+        for side in sides
     )
-    name = f"{case.what} ({claim.adjacency})"
+    name = f"{case.what} ({case.adjacency})"
     return Attack(name, case.pair.name, low, high, gaussian=True, attacker=attacker)
 
 
