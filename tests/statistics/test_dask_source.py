@@ -202,6 +202,23 @@ def test_a_worker_s_exception_is_named_but_never_quoted(client, data, capfd):
     assert "secret" not in "".join(capfd.readouterr())
 
 
+def test_a_result_that_died_with_its_worker_is_tried_again(client, data, expected, monkeypatch):
+    from distributed.client import Future, FutureCancelledError
+
+    lost, result = [], Future.result
+
+    def once_lost(future, *arguments, **options):
+        if not lost and "_tally" in str(future.key):
+            lost.append(future.key)
+            raise FutureCancelledError(future.key, "unknown")
+        return result(future, *arguments, **options)
+
+    source = open_collection(*data, classes=range(4), client=client).source
+    monkeypatch.setattr(Future, "result", once_lost)
+    assert np.array_equal(source.total(Moments(4)), expected)
+    assert len(lost) == 1
+
+
 def test_a_disk_that_fails_once_is_tried_again(client, data, expected, tmp_path):
     source = open_collection(*data, classes=range(4), client=client).source
     (tmp_path / "once").touch()

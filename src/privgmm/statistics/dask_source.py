@@ -70,7 +70,7 @@ class DaskSource(StreamedSource):
         for _ in range(_ATTEMPTS):
             futures = dict(zip(self._submit(function, waiting), list(waiting), strict=True))
             for future in as_completed(futures):
-                result = future.result() if _finished(future) else None
+                result = _result_of(future)
                 future.release()
                 if isinstance(result, Failure):
                     if not result.may_pass:
@@ -148,17 +148,24 @@ def _named(problem: BaseException) -> Failure:
     )
 
 
-def _finished(future: Any) -> bool:
-    """Whether a result is there; False if its worker died and the part must be tried again."""
+def _result_of(future: Any) -> Any:
+    """The result; None if it died with its worker, even once finished, and must be tried again."""
+    import asyncio
+    import concurrent.futures
+
     from distributed import KilledWorker
 
-    if future.status == "finished":
-        return True
-    problem = future.exception() if future.status == "error" else None
-    if problem is None or isinstance(problem, KilledWorker):
-        return False
-    # Raised before our own function ran: by the user's graph, or while a task travelled.
-    raise problem if isinstance(problem, InputError) else InputError(_named(problem).sentence)
+    if future.status not in ("finished", "error"):
+        return None
+    try:
+        return future.result()
+    except (asyncio.CancelledError, concurrent.futures.CancelledError, KilledWorker):
+        return None
+    except InputError:
+        raise
+    except Exception as problem:
+        # Raised outside our own function: by the user's graph, or while a task travelled.
+        raise InputError(_named(problem).sentence) from None
 
 
 @_returning_failures
