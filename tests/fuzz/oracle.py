@@ -26,6 +26,7 @@ def judge(case: Case, seconds: float = 30.0, program: Program | None = None) -> 
     with tempfile.TemporaryDirectory(prefix="privgmm-fuzz-") as name:
         folder = Path(name)
         for path, content in case.files.items():
+            (folder / path).parent.mkdir(exist_ok=True, parents=True)
             (folder / path).write_bytes(content)
         if isinstance(case, Command) and case.prepare is not None:
             case.prepare(folder)
