@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import os
@@ -39,6 +40,7 @@ def close() -> None:
         cluster = client.cluster
         client.close()
         cluster.close()
+        _client.cache_clear()
 
 
 @functools.cache
@@ -75,6 +77,10 @@ def dying_worker(world: World, rng: Random) -> tuple[Verdict, str]:
     except InputError as refusal:
         end = "refused"
         verdict.check(SENTENCE, str(refusal).endswith("."), refusal)
+    # Dask's cancellations are no Exceptions, so that nothing short of this catches them.
+    except (Exception, asyncio.CancelledError) as problem:
+        end = "refused"
+        verdict.check(SENTENCE, False, repr(problem))
     killer.join()
     rows = ledger.rows()
     if mixture is not None:
@@ -84,7 +90,11 @@ def dying_worker(world: World, rng: Random) -> tuple[Verdict, str]:
     verdict.check(
         NEXT, bool(np.isfinite(_released(path, client).mixture.means).all()), "no release"
     )
-    client.wait_for_workers(2, timeout=60)
+    try:
+        client.wait_for_workers(2, timeout=10)
+    except TimeoutError:
+        # Whether a dead worker is started anew is Dask's affair; the next fault gets a new cluster.
+        close()
     return verdict, end
 
 
