@@ -149,7 +149,8 @@ def _header(path: Path) -> tuple[tuple[str, ...], bool]:
         )
     if looks_like_data(header):
         raise InputError(
-            f"The first line of {path} looks like data; add a header line with column names."
+            f"The first line of {path} looks like data; add a header line with column names, "
+            "and start names that are numbers with a letter."
         )
     return check_names(header, str(path)), has_rows
 
