@@ -156,6 +156,8 @@ def test_budgets_that_make_no_numbers_are_one_sentence(epsilon):
         design(X, y, epsilon=epsilon)
     with pytest.raises(InputError, match="Epsilon"):
         baseline("laplace", X, y, epsilon=epsilon)
+    with pytest.raises(InputError, match="Delta"):
+        baseline("gaussian", X, y, delta=5e-324)
 
 
 @pytest.mark.parametrize("radius", ["x", [1], 0, math.nan])

@@ -25,6 +25,7 @@ SOLVER_TOLERANCE = 1e-5
 
 # Noise scales are divided by epsilon and squared: beyond this they would not be numbers.
 _FINEST_EPSILON = 1e-6
+_FINEST_DELTA = 1e-100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,3 +192,5 @@ def check_budget(epsilon: float, delta: float) -> None:
         )
     if not 0 < real(delta, "Delta") < 1:
         raise InputError(f"Delta must lie strictly between 0 and 1, got delta={delta}.")
+    if delta < _FINEST_DELTA:
+        raise InputError(f"Delta must be at least {_FINEST_DELTA:g}, got delta={delta:g}.")
