@@ -14,7 +14,7 @@ import pytest
 
 from privgmm.errors import InputError
 from privgmm.region import Region
-from privgmm.statistics import ArraySource
+from privgmm.statistics import ArraySource, dask_source
 from privgmm.statistics import pieces as pieces_module
 from privgmm.statistics.dask_opening import connected, open_collection
 from privgmm.statistics.features import StreamedFeatures, subsample
@@ -217,6 +217,28 @@ def test_a_result_that_died_with_its_worker_is_tried_again(client, data, expecte
     monkeypatch.setattr(Future, "result", once_lost)
     assert np.array_equal(source.total(Moments(4)), expected)
     assert len(lost) == 1
+
+
+@pytest.mark.parametrize("failures", [2, 100])
+def test_a_worker_that_dies_while_it_receives_rows(client, data, expected, monkeypatch, failures):
+    from distributed.comm import CommClosedError
+
+    scatter, failed = client.scatter, []
+
+    def closed(*arguments, **options):
+        if len(failed) < failures:
+            failed.append(1)
+            raise CommClosedError
+        return scatter(*arguments, **options)
+
+    monkeypatch.setattr(dask_source, "_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(client, "scatter", closed)
+    if failures > 2:
+        with pytest.raises(InputError, match="Dask workers died 5 times"):
+            open_collection(*data, classes=range(4), client=client).source.total(Moments(4))
+    else:
+        source = open_collection(*data, classes=range(4), client=client).source
+        assert np.array_equal(source.total(Moments(4)), expected)
 
 
 def test_a_disk_that_fails_once_is_tried_again(client, data, expected, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ from privgmm.statistics.tally import Progress, Tally, add_tallies, no_progress, 
 # How often a part is tried again, on other workers, after its worker died.
 _ATTEMPTS = 5
 _PARTS_AT_ONCE = 4
+_PAUSE_SECONDS = 0.5
+_DIED = f"Dask workers died {_ATTEMPTS} times over the same rows; give them more memory."
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class DaskSource(StreamedSource):
         from distributed import as_completed
 
         waiting = dict(jobs)
-        reason = f"Dask workers died {_ATTEMPTS} times over the same rows; give them more memory."
+        reason = _DIED
         for _ in range(_ATTEMPTS):
             futures = dict(zip(self._submit(function, waiting), list(waiting), strict=True))
             for future in as_completed(futures):
@@ -108,8 +111,17 @@ class DaskSource(StreamedSource):
         if not isinstance(part, ArrayPiece):
             return part
         if index not in self._sent or self._sent[index].status != "finished":
-            self._sent[index] = self.client.scatter(part, hash=False)
+            self._sent[index] = self._scattered(part)
         return self._sent[index]
+
+    def _scattered(self, part: Any) -> Any:
+        """Send rows to a worker; one that dies while it receives them is soon known to be gone."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return self.client.scatter(part, hash=False)
+            except OSError:
+                time.sleep(_PAUSE_SECONDS)
+        raise InputError(_DIED)
 
 
 @dataclass(frozen=True)
