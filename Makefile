@@ -11,7 +11,7 @@ else
 STAMP := .venv/.installed
 endif
 
-.PHONY: setup demo test lint bench mutants lock scan clean
+.PHONY: setup demo test lint bench mutants fuzz soak lock scan clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,12 @@ bench: $(STAMP)
 
 mutants: $(STAMP)
 	$(BIN)/python tests/audit/mutants.py
+
+fuzz: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --inputs 100000
+
+soak: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.soak --faults 3000 --minutes 20
 
 # The newest versions for every Python from 3.11 on, with the hashes of all their files.
 lock:

@@ -1,6 +1,7 @@
 """The commands of a working day: release, show, report, sample, on a terminal and in a pipe."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet
@@ -38,6 +39,19 @@ def test_show_in_words_and_for_machines(released, capsys):
     assert run(["show", "r.json", "--registry"]) == 0
     assert "epsilon" in capsys.readouterr().out
     assert run(["show", "r.json", "--json", "--registry"]) == 2
+
+
+@pytest.mark.parametrize("part", ["feature_names", "label_name"])
+def test_names_that_a_spreadsheet_would_run_are_warned_of(released, capsys, part):
+    r = Release.load("r.json")
+    assert run(["sample", "r.json", "-n", "3", "-o", "s.csv"]) == 0
+    assert capsys.readouterr().err == ""
+    names = {"feature_names": ("=cmd|' /C calc'!A0", "b"), "label_name": "@sum"}
+    replace(r, **{part: names[part]}).save("f.json")
+    assert run(["sample", "f.json", "-n", "3", "-o", "s.parquet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert run(["sample", "f.json", "-n", "3", "-o", "s.csv"]) == 0
+    assert "formula" in capsys.readouterr().err
 
 
 def test_samples_are_repeatable_and_balanced_on_request(released):
