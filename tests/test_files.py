@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,17 @@ def test_a_read_only_folder_is_refused_beforehand(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
     with pytest.raises(InputError, match="read-only"):
         check_target(tmp_path / "out")
+
+
+def test_without_locks_files_are_whole_too(tmp_path, monkeypatch):
+    """As on Windows, where nothing is locked or swept and only closed files are moved."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    target = tmp_path / "a.json"
+    for text in ("old", "new"):
+        with whole_file(target) as path:
+            path.write_text(text)
+    with pytest.raises(RuntimeError), whole_file(target) as path:
+        path.write_text("half")
+        raise RuntimeError
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from privgmm.errors import InputError
+
+if sys.platform != "win32":
+    import fcntl
 
 
 @contextlib.contextmanager
@@ -35,7 +38,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
             os.fsync(handle)
             # Temporary files are private; a published file is readable as any new file would be.
-            os.fchmod(handle, 0o666 & ~_umask())
+            temporary.chmod(0o666 & ~_umask())
+            if sys.platform == "win32":  # which moves closed files only
+                os.close(handle)
+                handle = None
             temporary.replace(target)
             temporary = None
             _sync_folder(target.parent)
@@ -100,6 +106,8 @@ def _stem(target: Path) -> str:
 def _claimed(temporary: Path) -> int | None:
     """A new file that is locked while its writer lives; None if a sweep was faster than the lock."""
     handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    if sys.platform == "win32":
+        return handle
     try:
         # Without locks in this file system nobody sweeps either.
         with contextlib.suppress(OSError):
@@ -115,6 +123,8 @@ def _claimed(temporary: Path) -> int | None:
 
 def _sweep(target: Path) -> None:
     """Remove temporary files of this target whose writers died: nobody holds their locks."""
+    if sys.platform == "win32":  # without locks nobody can tell
+        return
     left = re.compile(re.escape(_stem(target)) + r"[0-9a-f]{16}\.part")
     with contextlib.suppress(OSError):
         for name in filter(left.fullmatch, os.listdir(target.parent)):

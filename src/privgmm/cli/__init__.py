@@ -20,7 +20,8 @@ class Terminated(BaseException):
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # Windows has no SIGHUP.
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         # Whoever ignores a signal (nohup) goes on ignoring it.
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _terminate)
