@@ -157,8 +157,7 @@ def test_without_locks_files_are_whole_too(tmp_path, monkeypatch):
     for text in ("old", "new"):
         with whole_file(target) as path:
             path.write_text(text)
-    with pytest.raises(RuntimeError), whole_file(target) as path:
-        path.write_text("half")
-        raise RuntimeError
+    with pytest.raises(ZeroDivisionError), whole_file(target) as path:
+        path.write_text(f"half, {1 / 0}")
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
