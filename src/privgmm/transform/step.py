@@ -44,9 +44,7 @@ class Step(Protocol):
 
 def check_origin(origin: object) -> None:
     if not isinstance(origin, str) or origin not in get_args(Origin):
-        raise InputError(
-            f"The origin of a step must be one of {', '.join(get_args(Origin))}."
-        )
+        raise InputError(f"The origin of a step must be one of {', '.join(get_args(Origin))}.")
 
 
 def vector(values: ArrayLike, what: str) -> Floats:
