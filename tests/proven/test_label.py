@@ -50,7 +50,7 @@ def test_the_release_spends_the_budget_and_no_more() -> None:
 
 def test_labels_are_no_argument_of_the_release() -> None:
     names = list(inspect.signature(label.release_label).parameters)
-    assert names == ["X", "curator", "n_classes", "weights"]
+    assert names == ["X", "curator", "n_classes", "weights", "view"]  # a view is of features only
 
 
 def test_synthetic_mixtures_at_epsilon_one() -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from privgmm.model.mixture import Floats
+from privgmm.proven.label_mixtures import Fitted, fitted, merged_down
 from privgmm.statistics.assignment import GaussianRule
 from privgmm.statistics.features import Features, as_features, subsample
 from privgmm.statistics.label_sums import Partition, joint_codes
@@ -28,7 +28,10 @@ MAX_FIT_ROWS = 10_000
 _COMPARABLE = 10.0
 # With more classes or rows than this, fewer clusterings are tried: each costs time.
 _FEW = 12
-_RIDGE = 1e-4  # of a unit variance, so that duplicated rows do not make a component collapse
+# Mixtures are sought from so many components more than classes, by these first guesses.
+_STARTS = ((10, "kmeans"), (15, "k-means++"))
+# Less BIC than this between two mixtures is rounding, and they are one.
+_BETTER = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +89,16 @@ def public_view(X: Floats | Features, n_classes: int) -> PublicView:
             _k_means(rows, k_scale, m, runs=10 if m == n_classes else 3)
             for m in sorted({min(f * n_classes, distinct) for f in (1, 2, 3 if few else 2)})
         ]
-        step = 1 if few and features.n_rows <= MAX_FIT_ROWS else 3
-        mixtures, bic = _mixtures(rows, scale, range(n_classes, n_classes + 8, step), distinct)
+        few &= features.n_rows <= MAX_FIT_ROWS
+        sizes = range(n_classes, n_classes + 8, 1 if few else 3)
+        origin = rows.mean(axis=0)
+        found = _mixtures((rows - origin) / scale, sizes, distinct, few)
+    mixtures = [_clustering(one, scale, origin) for one in found]
     cuts = [means[0]]
     if mixtures:
-        best = int(np.argmin(bic))
-        further = [m for m in mixtures if m.size >= mixtures[best].size + 3]
-        cuts += [mixtures[best], further[0] if further else mixtures[-1]]
+        best = mixtures[int(np.argmin([one.bic for one in found]))]
+        further = [m for m in mixtures if m.size >= best.size + 3]
+        cuts += [best, further[0] if further else mixtures[-1]]
     else:
         cuts += means[1:2]
     return PublicView((*mixtures, *means), means[0], _refinement(features, cuts))
@@ -114,30 +120,28 @@ def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:
     return Clustering(GaussianRule(fitted.cluster_centers_ * scale, whiten, np.zeros(size)), False)
 
 
-def _mixtures(
-    X: Floats, scale: Floats, sizes: range, distinct: int
-) -> tuple[list[Clustering], list[float]]:
-    """Full-covariance mixtures of these sizes, as far as the rows can carry them, and their BIC."""
+def _mixtures(X: Floats, sizes: range, distinct: int, few: bool) -> list[Fitted]:
+    """Full-covariance mixtures of these sizes, as far as the rows can carry them.
+
+    Before them stands the mixture found by coming down from many components, if it is a better one.
+    """
     n, d = X.shape
-    out, bic = [], []
-    origin = X.mean(axis=0)
-    for size in sizes:
-        if min(n, distinct) < 2 * size * (d + 1):
-            break
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            g = GaussianMixture(
-                size, n_init=2 if n * d <= 6000 else 1, random_state=SEED, reg_covar=_RIDGE
-            ).fit((X - origin) / scale)
-        bic.append(float(g.bic((X - origin) / scale)))
-        # scikit-learn whitens by z = U^T (x - m) with U upper triangular.
-        lower = np.swapaxes(g.precisions_cholesky_, 1, 2)
-        log_det = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
-        rule = GaussianRule(
-            g.means_ * scale + origin, lower / scale, np.log(g.weights_ + 1e-300) + log_det
-        )
-        out.append(Clustering(rule, True))
-    return out, bic
+    most = distinct // (2 * (d + 1))
+    runs = 2 if n * d <= 6000 else 1
+    found = [fitted(X, size, runs, SEED) for size in sizes if size <= most]
+    if not found:
+        return found
+    starts = [(min(sizes.start + more, most), init) for more, init in _STARTS[: 2 if few else 1]]
+    other = min((merged_down(X, *start, sizes, SEED) for start in starts), key=lambda g: g.bic)
+    better = other.bic < min(one.bic for one in found) - _BETTER
+    return [other, *found] if better else found
+
+
+def _clustering(g: Fitted, scale: Floats, origin: Floats) -> Clustering:
+    whiten = np.linalg.inv(np.linalg.cholesky(g.covariances))
+    log_det = np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
+    rule = GaussianRule(g.means * scale + origin, whiten / scale, np.log(g.weights) + log_det)
+    return Clustering(rule, True)
 
 
 def _refinement(features: Features, cuts: list[Clustering]) -> Partition:

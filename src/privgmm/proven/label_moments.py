@@ -18,6 +18,8 @@ from privgmm.model.mixture import Floats
 # Keeps covariances of duplicated rows or constant columns invertible; far below any real spread.
 _JITTER = 1e-8
 _SMALLEST_COUNT = 0.5
+# See _scant: nats, and rows.
+_SCANT_KL, _SCANT_ROWS = 12.0, 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,15 @@ def covariances(moments: Moments, scale: Floats) -> Floats:
     return np.asarray(moments.scatter / divisor + np.diag(_JITTER * scale**2))
 
 
+def _scant(spare: float) -> float:
+    """The least KL to expect of a class with so many rows more than its shape needs, d + 2.
+
+    One foreign row among so few makes a flat class round, which no draw of labels may show; and
+    to leave such a class nearly out costs next to nothing.
+    """
+    return _SCANT_KL * max(1 - spare / _SCANT_ROWS, 0.0)
+
+
 def kl_optimal(
     fits: Sequence[Moments], whole: Moments, scale: Floats
 ) -> tuple[Floats, Floats, Floats]:
@@ -97,7 +108,8 @@ def kl_optimal(
         quad = np.einsum("si,sij,sj->s", miss, precision, miss).mean()
         log_det = np.linalg.slogdet(sigma)[1].mean() + np.linalg.slogdet(expected)[1]
         share = np.maximum(counts[:, k], _SMALLEST_COUNT) / counts[0].sum()
-        log_weights[k] = np.log(share).mean() - 0.5 * (quad + log_det)
+        expected_kl = max(0.5 * (quad + log_det), _scant(counts[able, k].mean() - (d + 2)))
+        log_weights[k] = np.log(share).mean() - expected_kl
     if not np.isfinite(log_weights).any():
         log_weights[:] = 0.0
     weights = np.exp(log_weights - log_weights.max())

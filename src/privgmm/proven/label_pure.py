@@ -17,6 +17,11 @@ _DRAWS = 60
 _SEED = 1
 # A model whose share of the posterior is below this contributes no draw.
 _NEGLIGIBLE = 1e-3
+# Share of a cell's rows whose labels no model explains.
+_MISFIT = 0.01
+# Rows weigh a random Gamma(a, 1/a) in every draw (a Bayesian bootstrap, tamed), so that a class whose
+# shape hangs on few rows, some of which may not be its own, is known to be uncertain.
+_BOOTSTRAP = 2.0
 
 
 def release_pure(
@@ -28,10 +33,14 @@ def release_pure(
     classes by Gibbs sampling, and labels y_n ~ r_n B; each draw is refitted by (eq2).
     """
     rng = np.random.default_rng(_SEED)
-    posteriors = [
-        pure_posterior(overlap, table, sigma, rng) for overlap in _overlaps(features, view)
-    ]
-    share = softmax([p.log_evidence for p in posteriors])
+    posteriors, evidence = [], []
+    for G, unsure in _overlaps(features, view):
+        # A model is never quite right: some rows of a cell carry other labels than it says.
+        sd = np.sqrt(sigma**2 + unsure + _MISFIT * G.sum(axis=1))[:, None]
+        posteriors.append(pure_posterior(G / sd, table / sd, 1.0, rng))
+        volume = (table.shape[1] - 1) * float(np.log(sd).sum())
+        evidence.append(posteriors[-1].log_evidence - volume)
+    share = softmax(evidence)
     share[share < _NEGLIGIBLE] = 0
     picks = rng.choice(len(posteriors), _DRAWS, p=share / share.sum())
     fits: list[Moments] = []
@@ -49,14 +58,16 @@ def release_pure(
     return counts / counts.sum(), *best[1:]
 
 
-def _overlaps(features: Features, view: PublicView) -> list[Floats]:
-    """G = A^T R of every model: (cells, components) expected rows of each component in each cell."""
+def _overlaps(features: Features, view: PublicView) -> list[tuple[Floats, Floats]]:
+    """Of every model G = A^T R, (cells, components) expected rows of each component in each cell,
+    and (cells,) the variance sum_n 1 - sum_m r_nm^2 of labels that are drawn from R."""
     n_cells = view.cells.n_cells
-    overlaps = [np.zeros((n_cells, model.size)) for model in view.models]
+    overlaps = [(np.zeros((n_cells, model.size)), np.zeros(n_cells)) for model in view.models]
     for rows in features.chunks():
         cells = view.cells(rows)
-        for G, model in zip(overlaps, view.models, strict=True):
+        for (G, unsure), model in zip(overlaps, view.models, strict=True):
             R = model.responsibilities(rows)
+            unsure += np.bincount(cells, 1 - (R**2).sum(axis=1), minlength=n_cells)
             for m in range(model.size):
                 G[:, m] += np.bincount(cells, R[:, m], minlength=n_cells)
     return overlaps
@@ -80,5 +91,6 @@ def _refits(
     out = []
     for z in draws:
         component = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)
-        out.append(class_moments(X, np.eye(n_classes)[z[component]]))
+        weight = rng.gamma(_BOOTSTRAP, 1 / _BOOTSTRAP, (X.shape[0], 1))
+        out.append(class_moments(X, np.eye(n_classes)[z[component]] * weight))
     return out

@@ -1,0 +1,36 @@
+"""Mixtures of public features: what merging costs, and what coming down from many components finds."""
+
+import numpy as np
+import pytest
+
+from privgmm.datasets import synthetic
+from privgmm.proven.label_mixtures import Fitted, fitted, joined, merged_down
+from privgmm.proven.label_moments import _scant
+from privgmm.reproduce.seeds import stream
+
+
+def test_the_cheapest_pair_is_joined_with_its_moments() -> None:
+    w = np.array([0.5, 0.3, 0.2])
+    m = np.array([[0.0, 0.0], [9.0, 0.0], [9.5, 0.0]])
+    S = np.stack([np.eye(2), np.diag([1.0, 0.1]), np.diag([1.0, 0.1])])
+    weights, means, covariances = joined(Fitted(w, m, S, 0.0))
+    np.testing.assert_allclose(weights, [0.5, 0.5])
+    np.testing.assert_allclose(means, [[0, 0], [9.2, 0]])
+    np.testing.assert_allclose(covariances[1], np.diag([1 + 0.24 * 0.25, 0.1]))
+
+
+def test_a_flat_cluster_inside_another_is_found_on_the_way_down() -> None:
+    """A class of 98 rows near a plane, 21 rows of another around it: k-means starts see one blob."""
+    X, y = synthetic(1000, 5, 3, seed=stream(42, "synthetic", 19))
+    assert sorted(np.bincount(y))[:2] == [21, 98]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    sizes = range(5, 8)
+    down = merged_down(X, 15, "kmeans", sizes, 0)
+    assert down.size == 5
+    assert down.bic < min(fitted(X, size, 2, 0).bic for size in sizes) - 100
+    np.testing.assert_allclose(np.sort(1000 * down.weights)[:2], [21, 98], atol=3)
+
+
+@pytest.mark.parametrize(("spare", "nats"), [(0.0, 12.0), (5.0, 6.0), (10.0, 0.0), (99.0, 0.0)])
+def test_a_class_of_hardly_enough_rows_is_expected_to_be_off(spare: float, nats: float) -> None:
+    assert _scant(spare) == nats
