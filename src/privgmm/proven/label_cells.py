@@ -30,6 +30,8 @@ _COMPARABLE = 10.0
 _FEW = 12
 # Mixtures are sought from so many components more than classes, by these first guesses.
 _STARTS = ((10, "kmeans"), (15, "k-means++"))
+# Up to so many rows times columns times classes there is time for all of that.
+_THOROUGH = 100_000
 # Less BIC than this between two mixtures is rounding, and they are one.
 _BETTER = 2.0
 
@@ -92,7 +94,7 @@ def public_view(X: Floats | Features, n_classes: int) -> PublicView:
         few &= features.n_rows <= MAX_FIT_ROWS
         sizes = range(n_classes, n_classes + 8, 1 if few else 3)
         origin = rows.mean(axis=0)
-        found = _mixtures((rows - origin) / scale, sizes, distinct, few)
+        found = _mixtures((rows - origin) / scale, sizes, distinct)
     mixtures = [_clustering(one, scale, origin) for one in found]
     cuts = [means[0]]
     if mixtures:
@@ -120,7 +122,7 @@ def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:
     return Clustering(GaussianRule(fitted.cluster_centers_ * scale, whiten, np.zeros(size)), False)
 
 
-def _mixtures(X: Floats, sizes: range, distinct: int, few: bool) -> list[Fitted]:
+def _mixtures(X: Floats, sizes: range, distinct: int) -> list[Fitted]:
     """Full-covariance mixtures of these sizes, as far as the rows can carry them.
 
     Before them stands the mixture found by coming down from many components, if it is a better one.
@@ -131,8 +133,12 @@ def _mixtures(X: Floats, sizes: range, distinct: int, few: bool) -> list[Fitted]
     found = [fitted(X, size, runs, SEED) for size in sizes if size <= most]
     if not found:
         return found
-    starts = [(min(sizes.start + more, most), init) for more, init in _STARTS[: 2 if few else 1]]
-    other = min((merged_down(X, *start, sizes, SEED) for start in starts), key=lambda g: g.bic)
+    thorough = X.size * sizes.start <= _THOROUGH
+    down = (
+        merged_down(X, min(sizes.start + more, most), init, sizes, SEED, thorough)
+        for more, init in (_STARTS if thorough else _STARTS[:1])
+    )
+    other = min(down, key=lambda one: one.bic)
     better = other.bic < min(one.bic for one in found) - _BETTER
     return [other, *found] if better else found
 

@@ -43,14 +43,23 @@ def fitted(X: Floats, size: int, runs: int, seed: int) -> Fitted:
     return _em(X, size, _ALL, n_init=runs, random_state=seed)
 
 
-def merged_down(X: Floats, top: int, init: str, sizes: range, seed: int) -> Fitted:
-    """The mixture of one of the ``sizes`` that BIC prefers, on the way down from ``top`` components."""
-    at = _em(X, top, _ALL, init_params=init, random_state=seed)
+def merged_down(
+    X: Floats, top: int, init: str, sizes: range, seed: int, thorough: bool = True
+) -> Fitted:
+    """The mixture of one of the ``sizes`` that BIC prefers, on the way down from ``top`` components.
+
+    If not ``thorough``, EM runs to its end for the chosen mixture only.
+    """
+    steps = _ALL if thorough else _PASSING
+    at = _em(X, top, steps, init_params=init, random_state=seed)
     found = [at] if top in sizes else []
     for size in range(top - 1, sizes.start - 1, -1):
-        at = _em(X, size, _ALL if size in sizes else _PASSING, **_start(joined(at)))
+        at = _em(X, size, steps if size in sizes else _PASSING, **_start(*joined(at)))
         found += [at] if size in sizes else []
-    return min(found, key=lambda mixture: mixture.bic)
+    best = min(found, key=lambda mixture: mixture.bic)
+    if thorough:
+        return best
+    return _em(X, best.size, _ALL, **_start(best.weights, best.means, best.covariances))
 
 
 def joined(mixture: Fitted) -> tuple[Floats, Floats, Floats]:
@@ -79,11 +88,12 @@ def joined(mixture: Fitted) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def _start(parts: tuple[Floats, Floats, Floats]) -> dict[str, Any]:
-    w, m, S = parts
+def _start(weights: Floats, means: Floats, covariances: Floats) -> dict[str, Any]:
     return {
-        "weights_init": w / w.sum(), "means_init": m, "precisions_init": np.linalg.inv(S),
-    }  # fmt: skip
+        "weights_init": weights / weights.sum(),
+        "means_init": means,
+        "precisions_init": np.linalg.inv(covariances),
+    }
 
 
 def _em(X: Floats, size: int, steps: int, **start: Any) -> Fitted:

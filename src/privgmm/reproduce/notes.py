@@ -59,7 +59,8 @@ releases.""",
 The paper's homes are not public; the figure names what stands in for them. The labels come from K-means on
 the features, as in the paper. Then the features determine the labels and **protecting labels protects
 nothing**: the proven mechanism finds the same clusters in the public features and has almost nothing left to
-ask of the labels, which is why its KL vanishes. It is no feat; for such data use `--unit record`. The figure
+ask of the labels, which is why its KL is next to nothing; what is left is a class of hardly enough rows for twelve
+columns, which it leaves nearly out. It is no feat; for such data use `--unit record`. The figure
 is here because the paper has it.""",
     "ami-marginals": """\
 Columns are classes, largest first. One release of each method is drawn; the distances are means over
