@@ -66,7 +66,7 @@ HOSTILE_CLASSES = (
     " ",
     "{{ 7*7 }}{% raw %}",
     "[bold red]markup[/] :smile:",
-    "\ud800 lone surrogate",
+    "\ufdd0 noncharacter \ufffd",
 )
 HOSTILE_FEATURES = (
     "<svg onload=\"document.title='pwned'\">",
