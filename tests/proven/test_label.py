@@ -148,3 +148,13 @@ def test_tables_at_the_edge(name: str) -> None:
     mixture, curator = released(np.asarray(X, dtype=float), np.asarray(y), n_classes, 2.0)
     assert mixture.n_classes == n_classes  # Mixture itself checks the simplex and definiteness
     assert curator.remaining_mu < 1e-4 * curator.mu
+
+
+def test_views_of_the_last_tables_are_remembered() -> None:
+    X, _ = datasets.synthetic(seed=700)
+    first = public_view(X, 5)
+    assert public_view(X.copy(), 5) is first
+    assert public_view(X, 4) is not first
+    moved = X.copy()
+    moved[0, 0] += 1e-9
+    assert public_view(moved, 5) is not first
