@@ -83,14 +83,17 @@ def test_off_diagonal_steps_make_the_norm_frobenius() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(shapes, st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4))
-def test_assigned_rows_obey_the_same_bound(shape, seed, n_classes, dim) -> None:
+@given(
+    shapes, st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4), st.none() | st.integers()
+)
+def test_assigned_rows_obey_the_same_bound(shape, seed, n_classes, dim, salt) -> None:
     query = query_of(seed, shape, n_classes, dim)
     rng = np.random.default_rng(seed)
     rule = GaussianRule(
         rng.normal(size=(n_classes, dim)),
         np.tril(rng.normal(size=(n_classes, dim, dim))),
         rng.normal(size=n_classes),
+        salt,
     )
     assigned = AssignedQuery(query, rule)
     X = 2 * rng.standard_normal((4, dim))

@@ -10,7 +10,7 @@ from privgmm.proven.record_draws import posterior_draws
 from privgmm.proven.record_frames import Frames, Moments, axis_frames, clip_radius, refined
 from privgmm.proven.record_marginals import Located, locate
 from privgmm.proven.record_posterior import Posterior, lower_inverse
-from privgmm.proven.record_rounds import Answers
+from privgmm.proven.record_rounds import Answers, classwise
 from privgmm.proven.record_sampler import sample
 
 
@@ -85,7 +85,8 @@ def test_a_flat_class_is_never_drawn_directly() -> None:
 
 
 def test_a_class_is_drawn_as_if_it_were_alone() -> None:
-    both, alone = answers_of(500.0), record_draws._of(answers_of(500.0), np.array([False, True]))
+    both = answers_of(500.0)
+    alone = classwise(lambda array: array[1:], both)
     for part, single in zip(posterior_draws(both), posterior_draws(alone), strict=True):
         np.testing.assert_allclose(part[:, 1:], single, rtol=1e-6, atol=1e-9)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from privgmm.audit.raw import Claim
 from privgmm.model import Mixture
 from privgmm.privacy import Curator, NoiseSource
 from privgmm.proven.record import asked, finished
-from privgmm.proven.record_rounds import Answers, Session
+from privgmm.proven.record_rounds import Answers, Session, classwise
 from privgmm.statistics import ArraySource
 
 Releaser = Callable[[int], list[Mixture]]
@@ -92,17 +90,7 @@ def _record_releases(
 def finish_together(answers: Sequence[Answers]) -> list[Mixture]:
     """The mixtures that ``finished`` gives for each of these answers alone."""
     copies = len(answers)
-    parts = finished(_stacked(answers), "kl", copies)
+    stacked = classwise(lambda *arrays: np.concatenate(arrays), *answers)
+    parts = finished(stacked, "kl", copies)
     split = (part.reshape(copies, -1, *part.shape[1:]) for part in parts)
     return [Mixture(*one) for one in zip(*split, strict=True)]
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    """Records of arrays (K, ...) joined class after class, whatever their nesting."""
-    first = parts[0]
-    if isinstance(first, tuple):
-        return tuple(_stacked(level) for level in zip(*parts, strict=True))
-    if not is_dataclass(first):
-        return np.concatenate(parts)
-    make: type = type(first)
-    return make(*(_stacked([getattr(part, f.name) for part in parts]) for f in fields(first)))

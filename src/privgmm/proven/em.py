@@ -1,37 +1,48 @@
-"""Rows without labels at record level: private hard EM, then the record-level release.
+"""Rows without labels at record level: private stochastic EM, then the record-level release.
 
 (1) One pooled class is measured as in ``record``; (2) in its whitened coordinates rows are counted
-and averaged in many public cells, a noisy coreset on which clustering is post-processing; (3) a few
-rounds of hard EM with noisy moments; (4) the last assignment rule, public by now, stands in for
-labels in the rounds of ``record``. In every round a row's class is a function of that row and of
-earlier noisy answers, so sensitivities are those of labelled rows (docs/proofs/class-moments.md).
+and averaged in many public cells, and a mixture is fitted to rows like them, which is
+post-processing; (3) a few rounds of stochastic EM with noisy moments; (4) the last rule, public by
+now, stands in for labels in the rounds of ``record``. In every round a row's class is a function of that
+row and of earlier noisy answers, so sensitivities are those of labelled rows (docs/proofs/class-moments.md).
+The rule draws lots by responsibility (Celeux and Diebolt 1985): the most probable class would
+cut overlapping components where they meet, and make all of them too narrow.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from privgmm.model.mixture import Floats
-from privgmm.privacy import Curator
+from privgmm.privacy import Adjacency, Curator
 from privgmm.privacy.assigned import AssignedQuery
 from privgmm.privacy.class_moments import ClassMomentsQuery, Shape
 from privgmm.privacy.marginal_counts import MarginalCountsQuery
+from privgmm.proven.em_start import Cells, lookalike, public_cells, start_mixture
 from privgmm.proven.record import Parameters, released
 from privgmm.proven.record_budget import Plan
-from privgmm.proven.record_frames import Frames, Moments, axis_frames, refined
+from privgmm.proven.record_frames import Frames, axis_frames, refined
 from privgmm.proven.record_rounds import Answer, Session, histogram_round, moment_round
 from privgmm.proven.weighting import Weighting
-from privgmm.statistics.assignment import GaussianRule
+from privgmm.statistics.assignment import GaussianRule, mixture_rule
 
-_SEED = 20240502
 # Shares of the squared budget: pooled class, cells, each EM round; the rest is the final release.
-_POOLED, _CELLS, _STEPS = 0.06, 0.14, (0.04, 0.04, 0.05, 0.05, 0.06, 0.06)
-_CELLS_PER_CLASS = 10
-_MEANS_ONLY = Shape(1.0, 1.0, 0.05)
+_POOLED, _CELLS, _STEP = 0.06, 0.14, 0.06
+# A round of EM for so much signal (rows of a class * mu, over d), at least one: noise undoes what more would find.
+_SIGNAL_PER_STEP, _MOST_STEPS = 35.0, 5
+_CELL_MEANS = Shape(1.0, 0.5, 0.05)
 _MOMENTS = Shape(0.5, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """A mixture's rule, and about how many rows (K,) it gives each class."""
+
+    rule: GaussianRule
+    counts: Floats
 
 
 def release_unlabelled(
@@ -52,12 +63,20 @@ def release_unlabelled(
 
     rule = GaussianRule(np.zeros((1, dim)), np.zeros((1, dim, dim)), np.zeros(1))
     if n_classes > 1:
-        pooled = _pooled_frame(session(rule, _POOLED))
-        points, cells = _cells(pooled, n_classes)
-        answer = _cell_means(session(cells, _CELLS), cells)
-        rule = _clustered(points, answer, pooled, n_classes)
-        for share in _STEPS:
-            rule = _em_step(session(rule, share), rule)
+        whole = session(rule, _POOLED)
+        pooled = _pooled_frame(whole)
+        rows = whole.total
+        assert rows is not None  # noisy where the number of rows is not public
+        signal = _cell_signal(rows, _CELLS * squared, curator.adjacency)
+        cells = public_cells(dim, n_classes, signal)
+        guess = _first_guess(
+            session(_nearest(cells, pooled), _CELLS), cells, pooled, rows, n_classes
+        )
+        signal = rows * math.sqrt(squared) / (n_classes * dim)
+        steps = min(max(int(signal / _SIGNAL_PER_STEP), 1), _MOST_STEPS)
+        for salt in range(1, steps + 1):
+            guess = _em_step(session(guess.rule, _STEP), guess, salt)
+        rule = guess.rule
     return released(session(rule, None), weights)
 
 
@@ -76,66 +95,44 @@ def _pooled_frame(session: Session) -> Frames:
     return refined(moment_round(session, first, at.counts, plan, final=False), at.counts)
 
 
-def _cells(pooled: Frames, n_classes: int) -> tuple[Floats, GaussianRule]:
-    """(2) Public cell centres in the pooled frame, and the rule that sends a row to the nearest."""
-    d = pooled.centres.shape[1]
-    # Low-discrepancy points of N(0, 1.5 I): where the rows are, and nowhere crowded.
-    n_cells = 2 ** math.ceil(math.log2(_CELLS_PER_CLASS * n_classes))
-    points = qmc.MultivariateNormalQMC(np.zeros(d), 1.5 * np.eye(d), rng=_SEED).random(n_cells)
-    return points, _nearest(pooled.centres[0] + points @ pooled.inverse[0].T, pooled.maps[0])
+def _cell_signal(rows: float, squared: float, adjacency: Adjacency) -> float:
+    """All rows, in standard deviations of the noise that one cell's count will have."""
+    return rows * math.sqrt(squared / _CELL_MEANS.squared_sensitivity(adjacency))
 
 
-def _cell_means(session: Session, cells: GaussianRule) -> Moments:
-    """Noisy count and sum of the rows of each cell, relative to its centre, in the pooled frame."""
-    frames = _as_frames(cells)
-    plan = Plan(1.0, _MEANS_ONLY, widen=1.0, cap=math.inf)
-    return moment_round(session, frames, _even_counts(session), plan, final=False)
+def _nearest(cells: Cells, pooled: Frames) -> GaussianRule:
+    """A row goes to the cell with the nearest centre, in the pooled frame."""
+    k = cells.centres.shape[0]
+    centres = pooled.centres[0] + cells.centres @ pooled.inverse[0].T
+    return GaussianRule(centres, np.repeat(pooled.maps, k, axis=0), np.zeros(k))
 
 
-def _clustered(points: Floats, answer: Moments, pooled: Frames, n_classes: int) -> GaussianRule:
-    """Weighted K-means on the cells' noisy means: post-processing."""
-    from sklearn.cluster import KMeans
-
-    # Below two standard deviations of noise a cell counts as empty.
-    weight = np.where(answer.count > 2 * answer.count_sd, answer.count, 0.0)
-    if np.count_nonzero(weight) < n_classes:
-        weight = np.maximum(answer.count, 1e-3 * answer.count_sd)
-    inside = answer.total / np.maximum(weight, 1.0)[:, None]
-    inside /= np.maximum(1.0, np.linalg.norm(inside, axis=1, keepdims=True))
-    found = KMeans(n_classes, n_init=20, random_state=_SEED).fit(
-        points + inside, sample_weight=weight
-    )
-    centres = pooled.centres[0] + found.cluster_centers_ @ pooled.inverse[0].T
-    # K clusters fill the volume of the pool between them: each is K^(1/d) times narrower.
-    return _nearest(centres, pooled.maps[0] * n_classes ** (1 / points.shape[1]))
+def _first_guess(
+    session: Session, cells: Cells, pooled: Frames, rows: float, n_classes: int
+) -> _Guess:
+    """(2) Noisy counts and means of the cells, and the mixture that explains them."""
+    k, d = cells.centres.shape
+    centres = pooled.centres[0] + cells.centres @ pooled.inverse[0].T
+    frames = Frames(centres, pooled.maps[0] / cells.widths[:, None, None], _unknown(k, d))
+    plan = Plan(1.0, _CELL_MEANS, widen=1.0, cap=math.inf)
+    answer = moment_round(session, frames, np.full(k, rows / k), plan, final=False)
+    found = start_mixture(lookalike(cells, answer, n_classes), n_classes)
+    whiten = np.linalg.inv(np.linalg.cholesky(found.covariances)) @ pooled.maps[0]
+    centres = pooled.centres[0] + found.means @ pooled.inverse[0].T
+    return _Guess(mixture_rule(found.weights, centres, whiten, salt=0), rows * found.weights)
 
 
-def _em_step(session: Session, rule: GaussianRule) -> GaussianRule:
+def _em_step(session: Session, guess: _Guess, salt: int) -> _Guess:
     """(3) Noisy moments of the rule's classes; the Gaussians they suggest make the next rule."""
+    k, d = guess.rule.centres.shape
+    frames = Frames(guess.rule.centres, guess.rule.whiten, _unknown(k, d))
     plan = Plan(1.0, _MOMENTS, widen=1.25, cap=math.inf)
-    return _most_probable(
-        moment_round(session, _as_frames(rule), _even_counts(session), plan, final=False)
-    )
-
-
-def _most_probable(answer: Moments) -> GaussianRule:
+    answer = moment_round(session, frames, guess.counts, plan, final=False)
     counts = np.maximum(answer.count, 2 + 0.5 * answer.count_sd)
     at = refined(answer, counts)
-    log_det = np.log(np.diagonal(at.maps, axis1=1, axis2=2)).sum(axis=1)
-    return GaussianRule(at.centres, at.maps, np.log(counts / counts.sum()) + log_det)
+    return _Guess(mixture_rule(counts / counts.sum(), at.centres, at.maps, salt), counts)
 
 
-def _nearest(centres: Floats, whiten: Floats) -> GaussianRule:
-    k = centres.shape[0]
-    return GaussianRule(centres, np.repeat(whiten[None], k, axis=0), np.zeros(k))
-
-
-def _as_frames(rule: GaussianRule) -> Frames:
-    k, d = rule.centres.shape
-    return Frames(rule.centres, rule.whiten, np.repeat(np.eye(d)[None], k, axis=0))
-
-
-def _even_counts(session: Session) -> Floats:
-    """A guess of the class counts, for clipping only; without a public N, a thousand rows."""
-    rows = 1000.0 if session.total is None else session.total
-    return np.full(session.n_classes, max(rows / session.n_classes, 2.0))
+def _unknown(k: int, d: int) -> Floats:
+    """A mean of which no more is known than that it lies in its frame."""
+    return np.repeat(np.eye(d)[None], k, axis=0)

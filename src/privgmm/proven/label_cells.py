@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from privgmm.model.mixture import Floats
 from privgmm.proven.label_mixtures import Fitted, fitted, merged_down
-from privgmm.statistics.assignment import GaussianRule
+from privgmm.statistics.assignment import GaussianRule, mixture_rule
 from privgmm.statistics.features import Features, as_features, subsample
 from privgmm.statistics.label_sums import Partition, joint_codes
 
@@ -167,9 +167,7 @@ def _mixtures(X: Floats, sizes: range, distinct: int) -> list[Fitted]:
 
 def _clustering(g: Fitted, scale: Floats, origin: Floats) -> Clustering:
     whiten = np.linalg.inv(np.linalg.cholesky(g.covariances))
-    log_det = np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
-    rule = GaussianRule(g.means * scale + origin, whiten / scale, np.log(g.weights) + log_det)
-    return Clustering(rule, True)
+    return Clustering(mixture_rule(g.weights, g.means * scale + origin, whiten / scale), True)
 
 
 def _refinement(features: Features, cuts: list[Clustering]) -> Partition:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +9,7 @@ from privgmm.model.mixture import Floats
 from privgmm.proven.record_budget import chain_count, prior_exponent, prior_floor
 from privgmm.proven.record_frames import Moments
 from privgmm.proven.record_posterior import Posterior, fewest, row_count, unpack
-from privgmm.proven.record_rounds import Answers
+from privgmm.proven.record_rounds import Answers, classwise
 from privgmm.proven.record_sampler import sample
 
 # Counts (draws, K), means (draws, K, d) and factors L of the covariances (draws, K, d, d).
@@ -34,7 +31,8 @@ def posterior_draws(answers: Answers) -> Draws:
     sharp = _sharp(answers.rounds[-1], answers.counts)
     for chosen, draw in ((sharp, _direct), (~sharp, _monte_carlo)):
         if chosen.any():
-            n[:, chosen], m[:, chosen], L[:, chosen] = draw(_of(answers, chosen))
+            some = classwise(lambda array, at=chosen: array[at], answers)
+            n[:, chosen], m[:, chosen], L[:, chosen] = draw(some)
     return n, m, L
 
 
@@ -82,12 +80,3 @@ def _monte_carlo(answers: Answers) -> Draws:
     # (keep, K, chains, D) -> (draws, K, D)
     log_excess, m, L, _ = unpack(theta.transpose(0, 2, 1, 3).reshape(-1, n_classes, size), d)
     return row_count(log_excess, d), m, L
-
-
-def _of(part: Any, chosen: NDArray[np.bool_]) -> Any:
-    """Some classes only, of a record in which every array has the classes on its first axis."""
-    if isinstance(part, tuple):
-        return tuple(_of(one, chosen) for one in part)
-    if is_dataclass(part) and not isinstance(part, type):
-        return type(part)(*(_of(getattr(part, field.name), chosen) for field in fields(part)))
-    return part[chosen]

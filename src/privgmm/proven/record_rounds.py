@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,18 @@ class Answers:
     def frames(self) -> Frames:
         """The last round's coordinates, in which the release is made."""
         return self.rounds[-1].frames
+
+
+def classwise(change: Callable[..., Any], *records: Any) -> Any:
+    """The record made by ``change`` from every array (K, ...) of records with the same fields."""
+    first = records[0]
+    if isinstance(first, tuple):
+        return tuple(classwise(change, *level) for level in zip(*records, strict=True))
+    if not is_dataclass(first):
+        return change(*records)
+    make: type = type(first)
+    levels = ([getattr(record, field.name) for record in records] for field in fields(first))
+    return make(*(classwise(change, *level) for level in levels))
 
 
 def histogram_round(session: Session) -> Located:
