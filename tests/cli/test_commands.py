@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
 import pyarrow.parquet
@@ -88,3 +89,16 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(released, capfd, monkeypat
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run(arguments) == 0
     assert "Sampling" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["ledger"]])
+def test_a_bare_command_shows_its_help(capsys, words):
+    assert run(words) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("Usage: privgmm")
+    assert "\nCommands:\n" in said
+
+
+def test_the_version_is_the_installed_one(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"privgmm {version('privgmm')}\n"

@@ -88,6 +88,9 @@ def _unexpected(problem: Exception) -> int:
     An unforeseen exception's text may hold a record's values, so it is never printed.
     """
     message = getattr(problem, "format_message", None)
+    if callable(message) and type(problem).__name__ == "NoArgsIsHelpError":
+        print(message(), file=sys.stderr)
+        return 2
     if callable(message):
         return _refuse(" ".join(str(message()).split()) + " See privgmm --help.")
     if type(problem).__name__ == "Abort":

@@ -20,8 +20,24 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-app.add_typer(ledger_app, name="ledger")
-app.command()(reproduce)
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"privgmm {version('privgmm')}")
+        raise typer.Exit
+
+
+@app.callback()
+def shared(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def command() -> Callable[..., Any]:
@@ -247,3 +263,7 @@ def audit(
         inference,
         seconds,
     )
+
+
+app.add_typer(ledger_app, name="ledger")
+app.command()(reproduce)
