@@ -92,7 +92,8 @@ def _unexpected(problem: Exception) -> int:
         print(message(), file=sys.stderr)
         return 2
     if callable(message):
-        return _refuse(" ".join(str(message()).split()) + " See privgmm --help.")
+        words = " ".join(str(message()).split()).replace("Value error, ", "")
+        return _refuse(f"{words} See privgmm --help.")
     if type(problem).__name__ == "Abort":
         return _say(_INTERRUPTED, 130)
     return _say(

@@ -20,6 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+
 def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
