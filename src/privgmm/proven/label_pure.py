@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from privgmm.model.mixture import Floats
+from privgmm.proven.label_bells import bell_shaped, reweighted
 from privgmm.proven.label_cells import MAX_FIT_ROWS, Clustering, PublicView, column_scale
 from privgmm.proven.label_gibbs import pure_posterior
 from privgmm.proven.label_moments import Moments, class_moments, kl_optimal
@@ -30,14 +31,20 @@ def release_pure(
     """Weights, means and covariances from noisy counts of labels per cell (cells x classes).
 
     Draws from the posterior: a clustering by its evidence, an assignment of its components to
-    classes by Gibbs sampling, and labels y_n ~ r_n B; each draw is refitted by (eq2).
+    classes by Gibbs sampling (bell-shaped classes being likelier), and labels y_n ~ r_n B; each draw
+    is refitted by (eq2).
     """
     rng = np.random.default_rng(_SEED)
     posteriors, evidence = [], []
-    for G, unsure in _overlaps(features, view):
+    # A sample of the rows is enough for what shapes say, and for a scale that only jitters.
+    rows = subsample(features, MAX_FIT_ROWS, np.random.default_rng(_SEED))
+    scale = column_scale(rows)
+    for (G, unsure), model in zip(_overlaps(features, view), view.models, strict=True):
         # A model is never quite right: some rows of a cell carry other labels than it says.
         sd = np.sqrt(sigma**2 + unsure + _MISFIT * G.sum(axis=1))[:, None]
-        posteriors.append(pure_posterior(G / sd, table / sd, 1.0, rng))
+        found = pure_posterior(G / sd, table / sd, 1.0, rng)
+        likely = bell_shaped(rows, model.responsibilities(rows), table.shape[1], scale)
+        posteriors.append(reweighted(found, likely, rng))
         volume = (table.shape[1] - 1) * float(np.log(sd).sum())
         evidence.append(posteriors[-1].log_evidence - volume)
     share = softmax(evidence)
@@ -49,9 +56,7 @@ def release_pure(
         chosen = draws[rng.integers(0, len(draws), int((picks == j).sum()))]
         fits += _refits(features, view.models[j], chosen, table.shape[1], rng)
     whole = Moments.total([class_moments(X, np.ones((len(X), 1))) for X in features.chunks()])
-    # The scale only jitters: a sample of the rows is enough for it.
-    rows = subsample(features, MAX_FIT_ROWS, np.random.default_rng(_SEED))
-    best = kl_optimal(fits, whole, column_scale(rows))
+    best = kl_optimal(fits, whole, scale)
     if weights == "kl":
         return best
     counts = np.mean([fit.counts for fit in fits], axis=0)
