@@ -93,8 +93,8 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(released, capfd, monkeypat
 
 @pytest.mark.parametrize("words", [[], ["ledger"]])
 def test_a_bare_command_shows_its_help(capsys, words):
-    assert run(words) == 2
-    said = capsys.readouterr().err
+    assert run(words) == 0
+    said = capsys.readouterr().out
     assert said.startswith("Usage: privgmm")
     assert "\nCommands:\n" in said
 

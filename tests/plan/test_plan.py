@@ -18,7 +18,7 @@ def test_smallest_epsilon_that_reaches_the_target():
 
 
 def test_rehearsals_are_repeatable_and_improve_with_epsilon():
-    question = Question((400,), 2, 2, "label", (0.5, 8.0), rehearsals=3)
+    question = Question((400,), 2, 2, "record", (0.5, 8.0), radius=20.0, rehearsals=3)
     steps = []
     first = list(forecasts(question, lambda done, total: steps.append((done, total))))
     assert steps == [(i, 6) for i in range(1, 7)]

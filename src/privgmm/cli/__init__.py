@@ -89,8 +89,8 @@ def _unexpected(problem: Exception) -> int:
     """
     message = getattr(problem, "format_message", None)
     if callable(message) and type(problem).__name__ == "NoArgsIsHelpError":
-        print(message(), file=sys.stderr)
-        return 2
+        print(message())
+        return 0
     if callable(message):
         words = " ".join(str(message()).split()).replace("Value error, ", "")
         return _refuse(f"{words} See privgmm --help.")
