@@ -16,7 +16,7 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from privgmm.model.mixture import Floats
-from privgmm.proven.label_mixtures import Fitted, fitted, merged_down
+from privgmm.proven.mixtures import Fitted, fitted, merged_down
 from privgmm.proven.record_frames import Moments
 
 _SEED = 20240502

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from privgmm.model.mixture import Floats
-from privgmm.proven.label_mixtures import Fitted, fitted, merged_down
+from privgmm.proven.mixtures import Fitted, fitted, merged_down
 from privgmm.statistics.assignment import GaussianRule, mixture_rule
 from privgmm.statistics.features import Features, as_features, subsample
 from privgmm.statistics.label_sums import Partition, joint_codes

@@ -1,4 +1,4 @@
-"""Gaussian mixtures of public features, from many components down to few.
+"""Gaussian mixtures of rows that anyone may see, from many components down to few.
 
 EM finds the mixture next to its start, and k-means starts miss clusters that are flat or lie inside
 one another. A mixture with many components finds them, and merging keeps them: of all pairs the one

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from privgmm.datasets import synthetic
-from privgmm.proven.label_mixtures import Fitted, fitted, joined, merged_down
 from privgmm.proven.label_moments import _scant
+from privgmm.proven.mixtures import Fitted, fitted, joined, merged_down
 from privgmm.reproduce.seeds import stream
 
 
