@@ -11,14 +11,14 @@ else
 STAMP := .venv/.installed
 endif
 
-.PHONY: setup demo test lint bench mutants fuzz soak lock scan clean
+.PHONY: setup demo test quick lint docs wheel bench mutants fuzz soak lock scan clean
 
 setup: $(STAMP)
 
 .venv/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	rm -f .venv/.locked
-	$(PIP) install -e '.[test]'
+	$(PIP) install -e '.[test,docs]'
 	touch $@
 
 .venv/.locked: pyproject.toml $(LOCK)
@@ -35,11 +35,21 @@ demo: $(STAMP)
 test: $(STAMP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
+# What to run while working: all tests but those marked slow, stopping at the first failures.
+quick: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m 'not slow' --maxfail=5
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+wheel: $(STAMP)
+	$(BIN)/python -m hatchling build -t wheel
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
@@ -48,17 +58,17 @@ mutants: $(STAMP)
 	$(BIN)/python tests/audit/mutants.py
 
 fuzz: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --inputs 100000
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m robustness.fuzz --inputs 100000
 
 soak: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.soak --faults 3000 --minutes 20
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m robustness.soak --faults 3000 --minutes 20
 
 # The newest versions for every Python from 3.11 on, with the hashes of all their files.
 lock:
 	$(PYTHON) -m venv .venv/.lock
 	.venv/.lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	mkdir -p $(dir $(LOCK))
-	.venv/.lock/bin/uv pip compile pyproject.toml --extra test --upgrade --universal \
+	.venv/.lock/bin/uv pip compile pyproject.toml --extra test --extra docs --upgrade --universal \
 	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-config --no-python-downloads \
 	  --no-annotate --custom-compile-command 'make lock' --quiet --output-file $(LOCK)
 	rm -rf .venv/.lock
@@ -68,4 +78,4 @@ scan:
 	$(PYTHON) tools/scan.py $(LOCK)
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv demo site dist .pytest_cache .mypy_cache .ruff_cache

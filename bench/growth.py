@@ -6,9 +6,9 @@ import numpy as np
 
 from bench.measure import Row, seconds
 from privgmm import release
+from privgmm.data import ArraySource
 from privgmm.datasets import synthetic
-from privgmm.statistics import ArraySource
-from privgmm.statistics.class_moments import ClassMoments
+from privgmm.queries.class_moments import ClassMoments
 
 
 def curves(full: bool = False) -> list[Row]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.measure import Row, peak_mebibytes, row, seconds, together
-from privgmm.region import Region
-from privgmm.statistics.class_moments import ClassMoments
-from privgmm.statistics.mapped import MappedSource
-from privgmm.statistics.opening import open_source
+from privgmm.data.opening import open_source
+from privgmm.data.region import Region
+from privgmm.data.source import MappedSource
+from privgmm.queries.class_moments import ClassMoments
 
 _DIM, _CLASSES = 10, 10
 _FEATURES = [f"x{j}" for j in range(_DIM)]
@@ -76,7 +76,7 @@ def _parquet(path: Path, n: int) -> Row:
 
 
 def _dask(path: Path, n: int) -> Row:
-    from privgmm.statistics.dask_opening import connected
+    from privgmm.data.dask_opening import connected
 
     local = our_pass(path)
     with connected() as client:

@@ -12,14 +12,18 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from privgmm import PrivateGaussianMixture, Release, curate
-from privgmm.errors import InputError, PrivacyLeakWarning
+from privgmm.curate.request import Made
+from privgmm.errors import BudgetError, InputError, PrivacyLeakWarning, RefitWarning
+from privgmm.ledger import Ledger
 
+# Nearly every test fits more than once; those on refitting ask for the warning themselves.
+pytestmark = pytest.mark.filterwarnings("ignore::privgmm.errors.RefitWarning")
 # Checks that cannot pass, with the reason; none at present.
 EXPECTED_FAILURES: dict[str, str] = {}
 
@@ -129,6 +133,7 @@ def test_a_class_list_read_from_labels_warns_and_is_named() -> None:
     assert any("class list" in line for line in leaky.guarantee_.not_protected)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", RefitWarning)
         safe = estimator().fit(X, y)
     assert not any("class list" in line for line in safe.guarantee_.not_protected)
 
@@ -221,3 +226,61 @@ def test_messages_do_not_quote_rows(rows: Any, words: str) -> None:
         PrivateGaussianMixture(classes=[0, 1]).fit(rows, [0, 1] * 10)
     assert "8675309" not in str(info.value).replace("e+06", "")
     assert "8.67" not in str(info.value)
+
+
+@pytest.fixture
+def quick(fitted: PrivateGaussianMixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No fit so far in this process, and a mechanism whose answer is ready: only charges are real."""
+    answer = Made(fitted.release_.mixture, fitted.guarantee_, (), fitted.release_.errors)
+    monkeypatch.setattr("privgmm.curate.publish.proven", lambda request: answer)
+    monkeypatch.setattr(PrivateGaussianMixture, "_fits", 0)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_second_fit_without_a_ledger_warns_before_it_spends() -> None:
+    X, y = blobs()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator().fit(X, y)
+    with pytest.warns(RefitWarning, match="give ledger="):
+        estimator().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RefitWarning)
+        refused = estimator()
+        with pytest.raises(RefitWarning):
+            refused.fit(X, y)
+        assert not hasattr(refused, "release_")
+
+
+@pytest.mark.usefixtures("quick")
+def test_cross_validation_warns_that_it_refits() -> None:
+    X, y = blobs()
+    with pytest.warns(RefitWarning, match="overlapping rows and choose by exact private scores"):
+        cross_val_score(estimator(), X, y, cv=3)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_ledger_adds_up_every_fit_and_refuses_what_exceeds_it(tmp_path: Any) -> None:
+    X, y = blobs()
+    ledger = Ledger.create(tmp_path / "l.db", 2.0, 1e-5, "label")
+    model = estimator(epsilon=1.0, ledger=ledger.path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = GridSearchCV(model, {"adjacency": ["replace"]}, cv=2, error_score="raise")
+        search.fit(X, y)
+    # Two folds and the final fit, all of overlapping rows: more than the epsilon that was asked for.
+    assert len(ledger.rows()) == 3
+    assert ledger.remaining().spent_epsilon > 1.8
+    with pytest.raises(BudgetError, match="does not fit"):
+        clone(model).fit(X, y)
+
+
+def test_the_docstring_says_what_model_selection_costs() -> None:
+    words = " ".join((PrivateGaussianMixture.__doc__ or "").split())
+    for name in (
+        "cross_val_score",
+        "GridSearchCV",
+        "overlapping private rows",
+        "exactly from private",
+    ):
+        assert name in words

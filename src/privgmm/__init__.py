@@ -5,20 +5,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from privgmm.errors import BudgetError, InputError, PrivacyLeakWarning
+from privgmm.errors import (
+    BudgetError,
+    CautionWarning,
+    InputError,
+    PrivacyLeakWarning,
+    RefitWarning,
+)
 
 if TYPE_CHECKING:
     from privgmm import datasets, published, solver
     from privgmm.curate import release
     from privgmm.estimator import PrivateGaussianMixture
     from privgmm.model import Mixture, fit, kl_divergence
+    from privgmm.model.columns import Column
+    from privgmm.model.schema import Schema
     from privgmm.releases import Release
+
+# The one place where the version stands; pyproject.toml reads it from here.
+__version__ = "0.2.0"
 
 # Loaded on first use, so that ``import privgmm`` stays quick.
 _LAZY = {
+    "Column": "privgmm.model.columns",
     "Mixture": "privgmm.model",
     "PrivateGaussianMixture": "privgmm.estimator",
     "Release": "privgmm.releases",
+    "Schema": "privgmm.model.schema",
     "datasets": "",
     "fit": "privgmm.model",
     "kl_divergence": "privgmm.model",
@@ -29,11 +42,15 @@ _LAZY = {
 
 __all__ = [
     "BudgetError",
+    "CautionWarning",
+    "Column",
     "InputError",
     "Mixture",
     "PrivacyLeakWarning",
     "PrivateGaussianMixture",
+    "RefitWarning",
     "Release",
+    "Schema",
     "datasets",
     "fit",
     "kl_divergence",
@@ -43,7 +60,13 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
+    """A public name, imported when it is first asked for."""
     if name not in _LAZY:
         raise AttributeError(f"module 'privgmm' has no attribute {name!r}")
     home = _LAZY[name]

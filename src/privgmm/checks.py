@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
+from privgmm.types import Floats
 
 # More rows than any disk holds; NumPy's own limit on sizes lies not far beyond.
 MOST_ROWS = 10**15
@@ -23,7 +26,7 @@ def real(value: object, what: str) -> float:
     raise InputError(f"{what} must be a number.")
 
 
-def numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
+def numbers(values: ArrayLike, what: str) -> Floats:
     """A float64 array of its own; what is no array of real numbers is refused without quoting it."""
     try:
         given = np.asarray(values)
@@ -36,7 +39,7 @@ def numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
 
 
 def whole(value: object, what: str, at_least: int = 1, at_most: int | None = None) -> int:
-    """A whole number in a range; a boolean is none."""
+    """A whole number in a range; a boolean is refused, although Python counts it as a number."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         number = int(value)
         if number >= at_least and (at_most is None or number <= at_most):
@@ -62,3 +65,63 @@ def utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def feature_array(X: ArrayLike, at_least: int = 1, finite: bool = True) -> Floats:
+    """X as a finite (n, d) float64 array, or one sentence on what is wrong with it.
+
+    ``at_least`` so many rows; ``finite=False`` lets missing and infinite cells pass.
+    """
+    try:
+        given = np.asarray(_unmasked(X))
+        # NumPy would drop imaginary parts and read dates as counts of nanoseconds.
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        x = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            "Features must be numbers; choose numeric columns or encode the others first."
+        ) from None
+    if x.ndim != 2 or x.shape[0] < at_least or x.shape[1] < 1:
+        raise InputError(f"Features must be a table with rows and columns, got shape {x.shape}.")
+    bad = np.flatnonzero(~np.isfinite(x).all(axis=0))
+    if finite and bad.size:
+        raise InputError(
+            f"Feature columns {bad.tolist()} hold missing or infinite values; "
+            "remove or impute those rows first."
+        )
+    return x
+
+
+def _unmasked(X: ArrayLike) -> ArrayLike:
+    """Masked cells are missing ones; NumPy's conversion would take what lies under the mask."""
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    return X
+
+
+def by_name(X: Any, names: Sequence[str]) -> Any:
+    """Rows as an array whose columns are these; a frame's are found by name, whatever their order.
+
+    An array has no names, and goes by position; so does a frame where it, or the model, has only
+    numbers for names. A frame that lacks a column is refused; further columns of it are not used.
+    """
+    if isinstance(X, (np.ndarray, list, tuple)):
+        return X
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    given = {str(column): column for column in frame.columns}
+    missing = [name for name in names if name not in given]
+    if not missing:
+        return frame.select([given[name] for name in names]).to_numpy()
+    numbered = tuple(names) == tuple(f"x{j}" for j in range(len(names)))
+    if numbered or all(isinstance(column, int) for column in frame.columns):
+        return frame.to_numpy()
+    more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
+    raise InputError(
+        f"The rows lack columns of the model: {', '.join(map(repr, missing[:10]))}{more}; "
+        "give a table with all of its columns, in any order."
+    )

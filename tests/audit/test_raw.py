@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from privgmm.audit.pairs import N_CLASSES, pairs
+from privgmm.audit.pairs import N_CLASSES, Pair, pairs, person_pairs
 from privgmm.audit.raw import (
     Claim,
     asks_once,
@@ -19,13 +19,10 @@ from privgmm.audit.raw import (
 from privgmm.audit.verdict import judge
 from privgmm.privacy import SeededNoise, mu_from_epsilon
 from privgmm.privacy import curator as curator_module
-from privgmm.privacy.class_moments import ClassMomentsQuery, Shape
-from privgmm.privacy.label_sums import CellCountsQuery
-from privgmm.privacy.marginal_counts import MarginalCountsQuery
-from privgmm.statistics.assignment import GaussianRule
-from privgmm.statistics.class_moments import ClassMoments
-from privgmm.statistics.label_sums import CellCounts, Partition
-from privgmm.statistics.marginal_counts import MarginalCounts
+from privgmm.queries.assigned import AssignedQuery, GaussianRule, WithinClasses
+from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
+from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
+from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
 
 DELTA = 1e-5
 ADJACENCIES = ["label", "replace", "add-remove"]
@@ -46,6 +43,14 @@ def cells():
     return CellCountsQuery(CellCounts(Partition((nearest,), (2,), np.arange(2)), N_CLASSES))
 
 
+def components():
+    """Two components in every class."""
+    halves = GaussianRule(np.array([[-0.3], [0.3]]), np.ones((2, 1, 1)), np.zeros(2))
+    kernel = ClassMoments(np.zeros((2 * N_CLASSES, 1)), np.ones((2 * N_CLASSES, 1, 1)))
+    query = ClassMomentsQuery(kernel, Shape(1.0, 1.0, 1.0))
+    return AssignedQuery(query, WithinClasses((halves,) * N_CLASSES))
+
+
 def claim(adjacency, epsilon=1.0, trials=100_000, noise=None):
     draws = standard_draws(noise or SeededNoise(17), trials)
     return Claim(adjacency, epsilon, DELTA, draws)
@@ -60,12 +65,32 @@ def verdict(client, adjacency, near=None, **kwargs):
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("query", [histogram(), moments()], ids=["histogram", "moments"])
+@pytest.mark.parametrize(
+    "query", [histogram(), moments(), components()], ids=["histogram", "moments", "components"]
+)
 def test_the_bound_is_close_to_epsilon_and_never_above(query, epsilon, adjacency):
     row = verdict(asks_once(query), adjacency, epsilon=epsilon)
     assert 0.8 * epsilon <= row.epsilon_lower <= epsilon
     assert not row.refuted
     assert row.trials == 100_000
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("query", [histogram(), moments()], ids=["histogram", "moments"])
+def test_persons_with_49_rows_are_protected_as_a_row_is(query, epsilon, adjacency):
+    row = verdict(asks_once(query), adjacency, person_pairs(adjacency, 1), epsilon=epsilon)
+    assert 0.8 * epsilon <= row.epsilon_lower <= epsilon
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_persons_whose_rows_all_count_are_refuted(adjacency):
+    """What a release of single rows promises nobody with 49 of them."""
+    bare = [
+        Pair(p.name, *(dataclasses.replace(side, shares=None) for side in (p.first, p.second)))
+        for p in person_pairs(adjacency, 1)
+    ]
+    assert verdict(asks_once(histogram()), adjacency, bare).refuted
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
@@ -133,7 +158,7 @@ def test_noise_of_half_the_scale_is_refuted():
 
 
 def test_a_skipped_clip_is_refuted(monkeypatch):
-    from privgmm.statistics import class_moments
+    from privgmm.queries import class_moments
 
     def unclipped(u):
         return np.rint(u * class_moments.grid_scale(u.shape[0]))

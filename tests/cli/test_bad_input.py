@@ -40,6 +40,7 @@ def tiny_class():
 
 
 COMMON = ["--label", "cls", "--unit", "label", "--epsilon", "1", "--delta", "1e-5"]
+COMMON += ["--classes", "c0,c1,c2"]
 CASES = {
     "nan": (with_cell(3, 0, "nan"), COMMON, "a"),
     "empty cell": (with_cell(3, 1, ""), COMMON, "b"),
@@ -55,7 +56,14 @@ CASES = {
     "unknown label": (table(), [*COMMON, "--label", "klass"], "klass"),
     "unknown column": (table(), [*COMMON, "--columns", "a,zz"], "zz"),
     "unknown unit": (table(), [*COMMON, "--unit", "person"], "unit"),
-    "one class": ([[*r[:2], "c0"] for r in table()], COMMON, "two classes"),
+    "one class": ([[*r[:2], "c0"] for r in table()], [*COMMON, "--classes", "c0"], "two classes"),
+    "one class in the data": (
+        [[*r[:2], "c0"] for r in table()],
+        [*COMMON[:-2], "--classes-from-data"],
+        "two classes",
+    ),
+    "no class list": (table(), COMMON[:-2], "--classes a,b,c"),
+    "label that is not a class": (with_cell(3, 2, "hello"), COMMON, "class list"),
     "no rows": ([], COMMON, "rows"),
     "class outside the list": (table(), [*COMMON, "--classes", "c0,c1"], "class list"),
     "class twice": (table(), [*COMMON, "--classes", "c0,c1,c2,c2"], "distinct"),
@@ -138,7 +146,7 @@ def test_an_unexpected_failure_shows_no_values(monkeypatch, tmp_path, capfd):
         (["sample", "r.json", "-n", str(10**30), "-o", "s.csv"], "at most"),
         (["sample", "r.json", "-n", str(10**14), "-o", "s.csv"], "do not fit"),
         (["sample", "r.json", "-n", "3", "--seed", "-1", "-o", "s.csv"], "A seed must be"),
-        (["sample", "r.json", "-n", "3", "-o", "r.json"], "csv or .parquet"),
+        (["sample", "r.json", "-n", "3", "-o", "r.json"], ".csv, .parquet or .xlsx"),
         (["report", "r.json", "-o", "r.json"], "this command reads it"),
         (["release", "t.csv", *COMMON, "--seed", "-1", "-o", "o.json"], "A seed must be"),
         (["release", "t.csv", *COMMON, "--epsilon", "1e200", "-o", "o.json"], "at most 1e+06"),

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from importlib.metadata import version
 
-import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -24,9 +23,9 @@ def released(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_numeric_classes_keep_their_type(released):
+def test_classes_are_published_as_they_were_stated(released):
     r = Release.load("r.json")
-    assert r.mixture.classes == (5, 6)
+    assert r.mixture.classes == ("5", "6")
     assert (r.feature_names, r.label_name) == (("a", "b"), "kind")
     assert r.guarantee.publishable
 
@@ -51,7 +50,7 @@ def test_names_that_a_spreadsheet_would_run_are_warned_of(released, capsys, part
     replace(r, **{part: names[part]}).save("f.json")
     assert run(["sample", "f.json", "-n", "3", "-o", "s.parquet"]) == 0
     assert capsys.readouterr().err == ""
-    assert run(["sample", "f.json", "-n", "3", "-o", "s.csv"]) == 0
+    assert run(["sample", "f.json", "-n", "3", "-o", "f.csv"]) == 0
     assert "formula" in capsys.readouterr().err
 
 
@@ -62,7 +61,19 @@ def test_samples_are_repeatable_and_balanced_on_request(released):
     assert run(["sample", "r.json", "-n", "40", "--per-class", "-o", "s.parquet"]) == 0
     table = pyarrow.parquet.read_table("s.parquet")
     assert table.column_names == ["a", "b", "kind"]
-    assert np.bincount(table["kind"].to_numpy())[5:].tolist() == [40, 40]
+    assert sorted(table["kind"].to_pylist()) == ["5"] * 40 + ["6"] * 40
+
+
+def test_samples_obey_a_schema_file(released, capsys):
+    schema = released / "s.toml"
+    schema.write_text('[columns]\na = {type = "integer", lo = 0, hi = 3}\n')
+    asked = ["sample", "r.json", "-n", "200", "--seed", "3", "--schema", "s.toml"]
+    assert run([*asked, "-o", "stated.parquet"]) == 0
+    table = pyarrow.parquet.read_table("stated.parquet")
+    assert set(table["a"].to_pylist()) <= {0, 1, 2, 3}
+    schema.write_text('[columns]\na = {type = "category", levels = ["x", "y"]}\n')
+    assert run([*asked, "-o", "other.parquet"]) == 2
+    assert "'a' was released as a number" in capsys.readouterr().err
 
 
 def test_reports_with_and_without_the_private_table(released, capsys):
@@ -82,7 +93,7 @@ def test_preprocessing_from_the_command_line(released):
 
 
 def test_a_terminal_sees_progress_and_a_pipe_does_not(released, capfd, monkeypatch):
-    arguments = ["sample", "r.json", "-n", "2000", "-o", "s.csv"]
+    arguments = ["sample", "r.json", "-n", "2000", "--overwrite", "-o", "s.csv"]
     assert run(arguments) == 0
     assert capfd.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -102,3 +113,40 @@ def test_a_bare_command_shows_its_help(capsys, words):
 def test_the_version_is_the_installed_one(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"privgmm {version('privgmm')}\n"
+
+
+def test_the_published_method_takes_its_options(released, capsys):
+    """lambda, the joint solution, the scalable noise, record-add, and rows without labels."""
+    common = [
+        "--epsilon",
+        "2",
+        "--delta",
+        "1e-5",
+        "--mechanism",
+        "published",
+        "--overwrite",
+        "-o",
+        "p.json",
+    ]
+    labelled = ["--label", "kind", "--classes", "5,6", *common]
+    ways = {
+        "label": ["--unit", "label", "--smoothing", "0.01", "--solver", "joint",
+                  "--neighbours", "departures", *labelled],
+        "record-add": ["--unit", "record", "--radius", "30", "--adjacency", "add", *labelled],
+        "record-remove": ["--unit", "record", "--radius", "30", "--adjacency", "remove",
+                          "--scalable", *labelled],
+        "record-change": ["--unit", "record", "--radius", "30", "--columns", "a,b",
+                          "--components", "2", *common],
+    }  # fmt: skip
+    for adjacency, options in ways.items():
+        assert run(["release", "t.csv", *options]) == 0, capsys.readouterr().err
+        guarantee = Release.load("p.json").guarantee
+        assert (guarantee.status, guarantee.adjacency) == ("as-published", adjacency)
+    assert any("K-means" in note for note in guarantee.notes)
+    capsys.readouterr()
+    refused = ["--unit", "record", "--radius", "30", "--adjacency", "add-remove", *labelled]
+    assert run(["release", "t.csv", *refused]) == 2
+    assert "'add' or 'remove'" in capsys.readouterr().err
+    proven = [word if word != "published" else "proven" for word in ways["label"]]
+    assert run(["release", "t.csv", *proven]) == 2
+    assert "mechanism='published'" in capsys.readouterr().err

@@ -30,6 +30,7 @@ def sampling(folder, n, **streams):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_leave_nothing_behind(folder, number, code):
     # Minutes of sampling, interrupted as soon as its temporary file has grown.
@@ -46,6 +47,7 @@ def test_signals_leave_nothing_behind(folder, number, code):
     assert os.listdir(folder) == ["r.json"]
 
 
+@pytest.mark.slow
 def test_a_result_that_cannot_be_printed_is_one_sentence(folder):
     with open("/dev/full", "w") as full:
         process = sampling(folder, 10, stdout=full)

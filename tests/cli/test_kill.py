@@ -13,7 +13,7 @@ from privgmm import Release
 from privgmm.datasets import synthetic
 from privgmm.ledger import Ledger
 
-# Whole processes, which are slow to start; tests.soak kills thousands of forked ones.
+# Whole processes, which are slow to start; robustness.soak kills thousands of forked ones.
 KILLS = 6
 
 
@@ -37,6 +37,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_kills_at_many_points(folder):
     began = time.monotonic()
     assert start(folder).wait() == 0

@@ -8,6 +8,7 @@ import pytest
 import privgmm
 from privgmm import InputError, PrivacyLeakWarning
 from privgmm.datasets import synthetic
+from privgmm.model import label_by_kmeans
 
 X, Y = synthetic(300, 3, 2, seed=4)
 CLASSES = [0, 1, 2]
@@ -67,6 +68,77 @@ def test_published_at_record_level_uses_the_stated_ball():
     np.testing.assert_allclose(moved.mixture.means - centre, still.mixture.means, atol=1e-6)
 
 
+def test_published_states_its_split_of_epsilon():
+    """eps_0 and, for every class, eps_k and eps'_k: they add up to epsilon (eq09)."""
+    r = privgmm.release(X, Y, mechanism="published", unit="label", classes=CLASSES, seed=0)
+    design = privgmm.published.design(X, Y, epsilon=1.0, delta=1e-5)
+    (note,) = [n for n in r.guarantee.notes if "split" in n]
+    for value in (design.epsilon_weights, *design.epsilon_means, *design.epsilon_covariances):
+        assert f"{value:.4g}" in note
+    total = design.epsilon_weights + (design.epsilon_means + design.epsilon_covariances).max()
+    assert total == pytest.approx(1.0)
+    assert not any("weights='counts'" in n for n in r.guarantee.notes)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "stated"),
+    [("replace", "record-change"), ("add", "record-add"), ("remove", "record-remove")],
+)
+def test_published_protects_what_was_asked(adjacency, stated):
+    r = privgmm.release(X, Y, mechanism="published", adjacency=adjacency, **RECORD)
+    assert r.guarantee.adjacency == stated
+
+
+def test_published_has_no_mechanism_for_adding_and_removing_at_once():
+    with pytest.raises(InputError, match="choose the adjacency 'add' or 'remove'"):
+        privgmm.release(X, Y, mechanism="published", adjacency="add-remove", **RECORD)
+    for adjacency in ("add", "remove"):
+        with pytest.raises(InputError, match="'replace' or 'add-remove'"):
+            privgmm.release(X, Y, adjacency=adjacency, **RECORD)
+
+
+def test_published_labels_unlabelled_rows_by_kmeans():
+    """Footnote 1: K-means first, then Algorithm 1; the statement says what that means."""
+    settings = {"mechanism": "published", "n_components": 2, "epsilon": 8.0, "seed": 1}
+    r = privgmm.release(X, unit="label", **settings)
+    labels = label_by_kmeans(X, 2, seed=1)
+    fitted = privgmm.published.design(X, labels, epsilon=8.0).fitted
+    np.testing.assert_allclose(r.mixture.means, fitted.means, atol=1.5)
+    assert any("K-means" in note for note in r.guarantee.notes)
+    record = privgmm.release(X, unit="record", radius=20.0, **settings)
+    assert record.guarantee.adjacency == "record-change"
+    with pytest.raises(InputError, match="give y"):
+        privgmm.release(X, unit="label", n_components=2)
+
+
+def test_published_options_reach_the_design():
+    asked = {"smoothing": 0.5, "method": "joint", "neighbours": "departures"}
+    r = privgmm.release(X, Y, mechanism="published", classes=CLASSES, published=asked, seed=3)
+    same = privgmm.published.design(X, Y, **asked).draw(seed=3)
+    np.testing.assert_array_equal(r.mixture.means, same.means)
+    np.testing.assert_array_equal(r.mixture.weights, same.weights)
+    ball = privgmm.release(
+        X,
+        Y,
+        mechanism="published",
+        classes=CLASSES,
+        radius=20.0,
+        published={"scalable": True},
+        seed=3,
+    )
+    wide = privgmm.published.design(X, Y, scalable=True, radius=20.0).draw(seed=3)
+    np.testing.assert_allclose(ball.mixture.means, wide.means)
+    for wrong, words in (
+        ({"lambda": 1}, "no option 'lambda'"),
+        ({"smoothing": 2.0}, "smoothing"),
+        ({"method": "newton"}, "method"),
+    ):
+        with pytest.raises(InputError, match=words):
+            privgmm.release(X, Y, mechanism="published", classes=CLASSES, published=wrong)
+    with pytest.raises(InputError, match="mechanism='published'"):
+        privgmm.release(X, Y, classes=CLASSES, published=asked)
+
+
 def test_a_moved_ball_moves_the_release():
     centre = np.array([64.0, -32.0])
     moved = privgmm.release(X + centre, Y, **{**RECORD, "center": centre, "epsilon": 4.0})
@@ -84,6 +156,7 @@ def test_bounds_per_column_reach_the_user_s_units():
     assert privgmm.kl_divergence(r.mixture, reference) < 2
 
 
+@pytest.mark.slow
 def test_one_gaussian_and_unlabelled_rows():
     one = privgmm.release(
         X, np.zeros(300, int), epsilon=8.0, unit="record", radius=20.0, classes=[0], seed=0
@@ -131,12 +204,6 @@ def test_refusals(changes, words):
         (X, np.zeros(300), {**LABEL, "classes": [0]}, "two classes"),
         (X, None, LABEL, "labels"),
         (X, None, {"unit": "record", "radius": 9.0}, "n_components"),
-        (
-            X,
-            None,
-            {"mechanism": "published", "unit": "record", "radius": 9.0, "n_components": 2},
-            "needs labels",
-        ),
         (np.zeros((0, 2)), [], LABEL, "rows"),
         (X * 1e300, Y, LABEL, "rescale"),
     ],
@@ -147,15 +214,15 @@ def test_refusals_of_rows(x, y, settings, words):
 
 
 @pytest.mark.parametrize("settings", [LABEL, RECORD])
-def test_weights_can_be_the_noisy_class_frequencies(settings):
-    r = privgmm.release(X, Y, epsilon=4.0, weights="counts", **settings)
+def test_weights_are_the_noisy_class_frequencies_unless_the_paper_is_followed(settings):
+    r = privgmm.release(X, Y, epsilon=4.0, **settings)
     # Counts of 300 rows carry noise of a few rows at this epsilon.
     np.testing.assert_allclose(r.mixture.weights, np.bincount(Y) / 300, atol=0.08)
     assert not any("Weights minimise" in note for note in r.guarantee.notes)
-    kl = privgmm.release(X, Y, epsilon=4.0, **settings)
-    assert any("Weights minimise" in note for note in kl.guarantee.notes)
-    with pytest.raises(InputError, match="weights"):
-        privgmm.release(X, Y, weights="other", **settings)
+    paper = privgmm.release(X, Y, epsilon=4.0, objective="paper", **settings)
+    assert any("Weights minimise" in note for note in paper.guarantee.notes)
+    with pytest.raises(InputError, match="objective"):
+        privgmm.release(X, Y, objective="other", **settings)
 
 
 @pytest.mark.parametrize(

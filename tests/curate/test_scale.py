@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from privgmm import datasets, release
+from privgmm.data import parquetfile as pieces_module
+from privgmm.data.dask_opening import connected
 from privgmm.errors import InputError, PrivacyLeakWarning
-from privgmm.statistics import pieces as pieces_module
-from privgmm.statistics.dask_opening import connected
 
 UNITS = {"label": {}, "record": {"radius": 20.0}}
 
@@ -42,12 +42,15 @@ def test_a_file_gives_the_release_of_its_rows(table, unit):
     assert steps
 
 
+@pytest.mark.slow
 def test_dask_workers_give_the_same_release(table):
     X, y, path = table
     asked = {"unit": "record", "classes": (0, 1, 2), "seed": 1, "radius": 20.0}
     here = release(X, y, **asked)
     with connected() as client:
         assert same(here, release(path, label="kind", client=client, **asked))
+        with pytest.raises(InputError, match="in memory"):
+            release(path, label="kind", client=client, preprocessing=["standardise"], **asked)
         assert same(here, release(X, y, client=client, **asked))
 
 
@@ -65,8 +68,3 @@ def test_a_ledger_is_not_charged_for_rows_that_cannot_be_used(table, tmp_path):
     with pytest.raises(InputError, match=r"'a' \(1 missing\)"):
         release(path, label="kind", unit="record", radius=20.0, classes=(0, 1, 2), ledger=ledger)
     assert not ledger.exists()
-
-
-def test_the_published_method_asks_for_arrays(table):
-    with pytest.raises(InputError, match="in memory"):
-        release(table[2], label="kind", classes=(0, 1, 2), mechanism="published")

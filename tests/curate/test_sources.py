@@ -7,7 +7,6 @@ import pyarrow.parquet
 import pytest
 
 import privgmm
-from privgmm import InputError
 from privgmm.cli import run
 from privgmm.datasets import synthetic
 
@@ -65,8 +64,12 @@ def test_unusable_rows_are_refused_before_the_ledger_is_charged(folder):
     assert not (folder / "r.json").exists()
 
 
-def test_what_needs_memory_says_so(folder):
-    with pytest.raises(InputError, match="in memory"):
-        privgmm.release(
-            folder / "t.parquet", label="kind", classes=["x", "y", "z"], mechanism="published"
-        )
+@pytest.mark.parametrize(
+    "options", [{"mechanism": "published"}, {"preprocessing": ["standardise"]}]
+)
+def test_what_needs_memory_reads_the_file_whole(folder, options):
+    stated = {"classes": ["x", "y", "z"], "seed": 3, **options}
+    arrays = privgmm.release(X, NAMES[Y], **stated).mixture
+    for name in ("t.csv", "t.parquet"):
+        from_file = privgmm.release(folder / name, label="kind", **stated).mixture
+        np.testing.assert_array_equal(arrays.means, from_file.means)

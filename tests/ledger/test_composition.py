@@ -4,16 +4,15 @@ import math
 
 import pytest
 
-from privgmm.errors import BudgetError, InputError
+from privgmm.errors import InputError
 from privgmm.ledger.composition import (
     Cost,
     add,
     fits,
     gaussian_cost,
     mu_allowed,
+    over_steps,
     plain_cost,
-    relation,
-    steps_between,
 )
 from privgmm.privacy import mu_from_epsilon
 from privgmm.privacy.accounting import TV_LIMIT
@@ -58,35 +57,28 @@ def test_distance_from_gaussian_twins_is_paid_for():
     assert mu_allowed(1.0, 1e-7, cost) == 0
 
 
-@pytest.mark.parametrize(
-    ("ledger", "spent", "steps"),
-    [
-        ("label", "label", 1),
-        ("label", "replace", 1),
-        ("label", "add-remove", 2),
-        ("replace", "replace", 1),
-        ("replace", "add-remove", 2),
-        ("add-remove", "add-remove", 1),
-    ],
-)
-def test_steps_between_neighbours(ledger, spent, steps):
-    assert steps_between(ledger, spent) == steps
-    assert gaussian_cost(0.2, steps).mu == pytest.approx(0.2 * steps)
+def test_steps_of_a_proven_release():
+    assert over_steps(gaussian_cost(0.2), 1) == gaussian_cost(0.2)
+    three = over_steps(gaussian_cost(0.2), 3)
+    assert three.mu == pytest.approx(0.6)
+    # Both tables' twins are as far away as before.
+    assert three.distance == TV_LIMIT
 
 
-@pytest.mark.parametrize(
-    ("ledger", "spent"),
-    [("replace", "label"), ("add-remove", "label"), ("add-remove", "replace")],
-)
-def test_incomparable_neighbours_are_refused(ledger, spent):
-    with pytest.raises(BudgetError, match="does not bound"):
-        steps_between(ledger, spent)
+def test_steps_of_a_plain_release():
+    two = over_steps(plain_cost(1.0, 1e-6), 2)
+    assert two.epsilon == 2.0
+    assert two.delta == pytest.approx((1 + math.e) * 1e-6)
+    three = over_steps(plain_cost(1.0, 1e-6), 3)
+    assert three.epsilon == 3.0
+    assert three.delta == pytest.approx((1 + math.e + math.e**2) * 1e-6)
+    assert over_steps(plain_cost(1.0, 0.0), 5).delta == 0
 
 
-def test_two_steps_of_a_plain_release():
-    cost = plain_cost(1.0, 1e-6, 2)
-    assert cost.epsilon == 2.0
-    assert cost.delta == pytest.approx((1 + math.e) * 1e-6)
+def test_steps_beyond_the_floats_bound_nothing():
+    far = over_steps(plain_cost(800.0, 1e-300), 2)
+    assert far.delta == math.inf
+    assert not fits(1e6, 0.5, far)
 
 
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf])
@@ -97,13 +89,3 @@ def test_costs_without_meaning_are_refused(value):
         plain_cost(value, 1e-5)
     with pytest.raises(InputError):
         plain_cost(1.0, value or -1e-9)
-
-
-def test_relations():
-    assert relation("label") == "label"
-    assert relation("record") == "replace"
-    assert relation("record", "add-remove") == "add-remove"
-    with pytest.raises(InputError, match="unit must be"):
-        relation("person")
-    with pytest.raises(InputError, match="adjacency must be"):
-        relation("record", "swap")

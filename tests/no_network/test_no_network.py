@@ -54,6 +54,7 @@ def offline(script: str, folder: Path, namespace: list[str]) -> tuple[str, list[
     return done.stdout.splitlines()[-1], noted
 
 
+@pytest.mark.slow
 def test_the_flows_stay_on_this_machine(tmp_path: Path, namespace: list[str]) -> None:
     last, noted = offline("flows.py", tmp_path, namespace)
     assert noted == []

@@ -72,6 +72,7 @@ def test_epsilon_covers_mu(mu, delta):
             assert exact_delta(0.999 * epsilon, mpmath.mpf(mu)) > mpmath.mpf(delta) * 0.998
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mus", [(0.1, 0.15, 0.2), (0.5, 0.5), (1.0, 0.3, 0.3, 0.3)])
 def test_composition_agrees_with_the_privacy_loss_accountant(mus):
     accountant = PLDAccountant(value_discretization_interval=1e-4)

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
+from privgmm.data import ArraySource
+from privgmm.data.shares import Shares
 from privgmm.errors import BudgetError, InputError
-from privgmm.privacy import Curator, OpenDPNoise, mu_from_epsilon
-from privgmm.statistics import ArraySource
+from privgmm.privacy import Curator, OpenDPNoise, SeededNoise, mu_from_epsilon
+from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,6 +158,7 @@ def test_a_budget_that_the_integer_slack_would_break_is_refused(epsilon, delta):
 def test_slack_adds_over_queries(monkeypatch):
     # At a scale of 2^10 one coordinate costs (1 + e) 0.021 / 2^20 = 7.4e-8 of delta.
     monkeypatch.setattr("privgmm.privacy.curator.FINEST_SCALE", 2.0**10)
+    monkeypatch.setattr("privgmm.privacy.curator.FINEST_SHARE", 0)
     monkeypatch.setattr("privgmm.privacy.curator.TV_LIMIT", 1.0)
     held = curator(Silent(), delta=1e-3)
     for _ in range(4):
@@ -166,6 +169,7 @@ def test_slack_adds_over_queries(monkeypatch):
 
 def test_the_distance_limit_of_the_ledger_is_enforced(monkeypatch):
     monkeypatch.setattr("privgmm.privacy.curator.FINEST_SCALE", 2.0**20)
+    monkeypatch.setattr("privgmm.privacy.curator.FINEST_SHARE", 0)
     with pytest.raises(InputError, match="too extreme"):
         curator(Silent(), delta=0.1).answer(query(), 0.1)
 
@@ -193,3 +197,32 @@ def test_a_scale_beyond_the_grid_still_adds_exactly():
     held = Curator(source, Silent(), "label", 1.0, 1e-5)
     answer = held.answer(CountQuery(Huge(), np.array([1.0])), 0.1)
     assert answer[0] == 2.0**60
+
+
+def test_one_row_per_person_is_the_table_without_persons():
+    """The lattice has room for shares in every answer, so that none of its bits tells the two apart."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
+    alone = Shares.each(np.ones(40, np.int64), np.ones(40, np.int64), 40)
+    kernel = ClassMoments(np.zeros((3, 2)), np.tile(np.eye(2), (3, 1, 1)))
+    asked = ClassMomentsQuery(kernel, Shape(1.0, 0.3, 3.0))
+    for epsilon in (1e-4, 1.0, 30.0):
+        plain, shared = (
+            Curator(ArraySource(X, codes, 3, shares=s), SeededNoise(5), "replace", epsilon, 1e-5)
+            for s in (None, alone)
+        )
+        for share in (1e-3, 0.9):
+            found = [c.answer(asked, share * c.mu) for c in (plain, shared)]
+            assert found[0].tobytes() == found[1].tobytes()
+
+
+@pytest.mark.parametrize(("bound", "bits"), [(1.0, 20), (2.0**34, 20), (2.0**36, 18), (2.0**53, 1)])
+def test_shares_get_the_bits_that_the_noise_leaves(bound, bits):
+    """Public: a function of the noise scales alone. Two rows of one person are then half a row each, or none."""
+    shares = Shares.each(np.ones(2, np.int64), np.full(2, 3, np.int64), 1)
+    source = ArraySource(np.zeros((2, 1)), np.zeros(2, np.intp), 1, shares=shares)
+    noise = Silent()
+    held = Curator(source, noise, "label", 1.0, 1e-5)
+    answer = held.answer(query(steps=(1.0, 1.0, 1.0), bound=bound * 0.1), 0.1)
+    assert answer[0] == 2 * ((1 << bits) // 3) / (1 << bits)
+    assert all(scale <= 2.0**55 * (1 + 2.0**-39) for scale, _ in noise.asked)

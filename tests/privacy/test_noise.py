@@ -83,3 +83,18 @@ def test_seeded_noise_repeats_and_is_not_publishable():
     assert not np.array_equal(SeededNoise(3).gaussian(9.5, 50), SeededNoise(4).gaussian(9.5, 50))
     assert not SeededNoise(3).publishable
     assert OpenDPNoise().publishable
+
+
+def test_opendp_noise_is_opendps_sampler_number_by_number(monkeypatch):
+    """No law tells a good generator of another kind, or one that the clock seeds, from OpenDP's."""
+    import opendp.measurements
+
+    asked = []
+
+    def sampler(domain, metric, scale):
+        asked.append((str(domain), str(metric), scale))
+        return lambda zeros: [7 * i - 3 for i, zero in enumerate(zeros)] if not any(zeros) else None
+
+    monkeypatch.setattr(opendp.measurements, "make_gaussian", sampler)
+    assert OpenDPNoise().gaussian(2.0**41, 4).tolist() == [-3, 4, 11, 18]
+    assert asked == [("VectorDomain(AtomDomain(T=i64))", "L2Distance(f64)", 2.0**41)]

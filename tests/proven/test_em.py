@@ -6,9 +6,9 @@ import pytest
 import privgmm
 from privgmm import Mixture
 from privgmm.privacy.accounting import compose, mu_from_epsilon
-from privgmm.proven import em
-from privgmm.proven.em_start import lookalike, public_cells, start_mixture
-from privgmm.proven.record_frames import Frames, Moments
+from privgmm.proven.record.frames import Frames, Moments
+from privgmm.proven.unlabelled import em
+from privgmm.proven.unlabelled.start import lookalike, public_cells, start_mixture
 
 # Two components that overlap in both columns and one apart.
 TRUTH = Mixture(
@@ -45,6 +45,7 @@ def test_components_are_found_without_labels(rows, adjacency):
     np.testing.assert_allclose(mixture.covariances[order], TRUTH.covariances, atol=0.3)
 
 
+@pytest.mark.slow
 def test_without_lots_components_that_overlap_are_cut(rows, monkeypatch):
     fair = loss(released(rows, epsilon=4.0))
     rule = em.mixture_rule
@@ -80,6 +81,7 @@ def test_cells_are_public_and_as_many_as_the_signal_bears():
     np.testing.assert_array_equal(many.cell[:200], nearest)
 
 
+@pytest.mark.slow
 def test_rows_made_from_noiseless_cells_look_like_the_rows():
     # Two lumps whose pooled covariance is near I.
     X = np.random.default_rng(0).normal(size=(50_000, 2)) * [0.3, 1.0]
@@ -92,7 +94,7 @@ def test_rows_made_from_noiseless_cells_look_like_the_rows():
     total = np.stack([np.bincount(near, u, minlength=len(count)) for u in inside.T], axis=1)
     quiet = np.full(count.size, 1e-9)
     frames = Frames(cells.centres, np.empty((0,)), np.empty((0,)))
-    answer = Moments(frames, count, total, np.empty((0,)), quiet, quiet, quiet)
+    answer = Moments(frames, quiet, count, total, np.empty((0,)), quiet, quiet, quiet)
     made = lookalike(cells, answer, 2)
     np.testing.assert_allclose(made.mean(axis=0), X.mean(axis=0), atol=0.06)
     np.testing.assert_allclose(np.cov(made.T), np.cov(X.T), atol=0.1)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from privgmm.datasets import synthetic
-from privgmm.proven.label_moments import _scant
+from privgmm.proven.label.decide import _scant
+from privgmm.proven.label.tuning import TUNING
 from privgmm.proven.mixtures import Fitted, fitted, joined, merged_down
-from privgmm.reproduce.seeds import stream
+from privgmm.reproduce.harness.experiment import stream
 
 
 def test_the_cheapest_pair_is_joined_with_its_moments() -> None:
@@ -33,4 +34,4 @@ def test_a_flat_cluster_inside_another_is_found_on_the_way_down() -> None:
 
 @pytest.mark.parametrize(("spare", "nats"), [(0.0, 12.0), (5.0, 6.0), (10.0, 0.0), (99.0, 0.0)])
 def test_a_class_of_hardly_enough_rows_is_expected_to_be_off(spare: float, nats: float) -> None:
-    assert _scant(spare) == nats
+    assert _scant(spare, TUNING) == nats

@@ -12,15 +12,20 @@ from privgmm import fit
 from privgmm.published import design
 from privgmm.published.alternating import alternate
 from privgmm.published.joint import best_class_gamma, evaluate, optimise
-from privgmm.published.neighbours import mean_shifts
-from privgmm.published.problem import pose
+from privgmm.published.neighbours import ball_shape, mean_shifts
+from privgmm.published.problem import listed_shapes, pose
 
 
 def problem_of(X, y, epsilon=1.0, delta=1e-5, adjacency="label", radius=None):
+    fitted, counts = fit(X, y), np.bincount(y)
+    if adjacency in ("record-change", "record-add"):
+        shapes = np.stack([ball_shape(n, X.shape[1], radius) for n in counts])
+    else:
+        shifts = [mean_shifts(X, y, k, mean, adjacency) for k, mean in enumerate(fitted.means)]
+        shapes = listed_shapes(shifts, fitted, 1e-6)
     return pose(
-        X, y, fit(X, y), epsilon=epsilon, delta=delta, adjacency=adjacency, radius=radius,
-        scalable=False, smoothing=1e-3, tol=1e-6,
-    )  # fmt: skip
+        fitted, counts, shapes, epsilon=epsilon, delta=delta, adjacency=adjacency, smoothing=1e-3
+    )
 
 
 def test_first_updates_by_hand(labelled):

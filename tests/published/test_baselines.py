@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import gamma as gamma_function
 
-from privgmm import InputError, datasets, fit
-from privgmm.published import baseline
+from privgmm import InputError, datasets, fit, kl_divergence
+from privgmm.published import baseline, baseline_design
 from privgmm.published.baseline_covariances import COVARIANCE_PARTS
 from privgmm.published.baseline_facts import gather, gaussian_scale, r1smg_variance
-from privgmm.published.baseline_means import MEAN_PARTS, WEIGHT_PARTS
-from privgmm.published.baselines import BASELINES, _budgets, best_split, tuned_split
+from privgmm.published.baseline_means import MEAN_PARTS, draw_weights
+from privgmm.published.baselines import BASELINES, BaselineDesign, _budgets, best_split
 from privgmm.published.neighbours import mean_shifts
 
 
@@ -39,7 +39,7 @@ def test_expected_mean_cost_is_the_mean_of_draws(facts, kind):
     part, rng = MEAN_PARTS[kind], np.random.default_rng(0)
     shift = np.stack([part.draw(facts, 0.7, 1e-5, rng) - facts.fitted.means for _ in range(4000)])
     cost = 0.5 * np.einsum("tki,kij,tkj->tk", shift, facts.precisions, shift) @ facts.fitted.weights
-    expected = part.expected_kl(facts, 0.7, 1e-5)
+    expected = facts.fitted.weights @ part.class_kl(facts, 0.7, 1e-5, 0)
     assert abs(cost.mean() - expected) < 5 * cost.std() / np.sqrt(len(cost))
     if kind == "r1smg":
         scale = np.sqrt(r1smg_variance(facts.sensitivities()[1], 0.7, 1e-5, 4))
@@ -85,7 +85,7 @@ def test_covariances_stay_positive_definite(facts, kind):
 def test_weights_are_clipped_and_renormalised(facts, kind):
     rng = np.random.default_rng(0)
     for eps in (1e-3, 1.0, 1e9):
-        weights = WEIGHT_PARTS[kind].draw(facts, eps, 1e-5, rng)
+        weights = draw_weights(kind, facts, eps, 1e-5, rng)[0]
         assert weights.sum() == pytest.approx(1)
         assert weights.min() >= 0
     np.testing.assert_allclose(weights, facts.fitted.weights, atol=1e-6)
@@ -102,12 +102,9 @@ def test_parts_spend_the_same_total(name):
 @pytest.mark.parametrize("name", BASELINES)
 def test_the_grid_beats_the_equal_split(facts, name):
     def cost(split):
-        budgets = _budgets(BASELINES[name], split, 1.0, 1e-5)
-        tables = (WEIGHT_PARTS, MEAN_PARTS, COVARIANCE_PARTS)
-        return sum(
-            table[part].expected_kl(facts, *budget)
-            for table, part, budget in zip(tables, BASELINES[name], budgets, strict=True)
-        )
+        return BaselineDesign(
+            BASELINES[name], facts, split, _budgets(BASELINES[name], split, 1.0, 1e-5)
+        ).expected_kl()
 
     best = best_split(BASELINES[name], facts, 1.0, 1e-5)
     assert sum(best) == pytest.approx(1)
@@ -118,9 +115,19 @@ def test_the_grid_beats_the_equal_split(facts, name):
 def test_release(name):
     X, y = datasets.synthetic(n=300, n_classes=3, dim=3, seed=0)
     first = baseline(name, X, y, seed=3)
-    again = baseline(name, X, y, seed=3, split=tuned_split(name, X, y))
+    tuned = baseline_design(name, X, y)
+    again = baseline(name, X, y, seed=3, split=tuned.split)
+    np.testing.assert_array_equal(first.means, tuned.draw(3).means)
     np.testing.assert_array_equal(first.means, again.means)
     assert (baseline(name, X, y).means != baseline(name, X, y).means).any()
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_expected_kl_is_the_mean_of_draws(name):
+    X, y = datasets.synthetic(n=600, n_classes=2, dim=4, seed=0)
+    tuned, rng = baseline_design(name, X, y, epsilon=8.0), np.random.default_rng(0)
+    kls = np.array([kl_divergence(tuned.draw(rng), tuned.facts.fitted) for _ in range(2000)])
+    assert abs(tuned.expected_kl(300) - kls.mean()) < 5 * kls.std() / np.sqrt(300)
 
 
 def test_refusals():
@@ -133,6 +140,21 @@ def test_refusals():
         (lambda: baseline("laplace", X, y, split=(1.0, 1.0, 1.0)), "split"),
         (lambda: baseline("laplace", X, y, covariances="none"), "covariance part"),
         (lambda: baseline("laplace", X[:5], y[:5]), "rows"),
+        (lambda: baseline("r1smg", X, y, sensitivity="l1"), "sensitivity"),
+        (lambda: baseline("laplace", X, y, sensitivity="l2"), "Only R1SMG"),
     ]:
         with pytest.raises(InputError, match=words):
             call()
+
+
+def test_rank_one_noise_follows_its_sensitivity():
+    """2K max|x|_2 / n in place of 4RK/n: the distance of the means shrinks in that proportion, exactly."""
+    X, y = datasets.synthetic(n=300, n_classes=3, dim=4, seed=0)
+    split = (0.1, 0.5, 0.4)
+    wu, l2 = (
+        baseline("r1smg", X, y, seed=3, split=split, sensitivity=name).means
+        - baseline_design("r1smg", X, y, split=split).facts.fitted.means
+        for name in ("wu", "l2")
+    )
+    ratio = np.linalg.norm(X, axis=1).max() / (2 * np.abs(X).sum(axis=1).max())
+    np.testing.assert_allclose(l2, ratio * wu, rtol=1e-9)

@@ -20,11 +20,15 @@ adjacencies = st.sampled_from(["label", "record-remove", "record-change", "recor
     adjacency=adjacencies,
     method=st.sampled_from(["alternating", "joint"]),
     scalable=st.booleans(),
+    neighbours=st.sampled_from(["both", "departures"]),
 )
-def test_theorem_1(labelled, seed, n_classes, dim, epsilon, delta, adjacency, method, scalable):
+def test_theorem_1(
+    labelled, seed, n_classes, dim, epsilon, delta, adjacency, method, scalable, neighbours
+):
     X, y = labelled(seed, n_classes, dim)
     radius = 40.0 if scalable or adjacency in ("record-change", "record-add") else None
-    found = design(X, y, epsilon, delta, adjacency, radius, method=method, scalable=scalable)
+    found = design(X, y, epsilon, delta, adjacency, radius, method=method, scalable=scalable,
+                   neighbours=neighbours)  # fmt: skip
     used = spent(found, X, y)
     # (eq10) with equality: the ellipsoid touches the worst neighbour.
     np.testing.assert_allclose(used.means, found.epsilon_means, rtol=1e-6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privgmm import InputError, Mixture, datasets
-from privgmm.published import baseline, design
+from privgmm.published import baseline, design, design_for, mean_shifts, spent, spent_on
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +126,8 @@ GOOD = {"epsilon": 1.0, "delta": 1e-5}
         ({"adjacency": "add"}, "radius"),
         ({"scalable": True}, "radius"),
         ({"radius": -1.0}, "radius"),
+        ({"neighbours": "arrivals"}, "neighbours"),
+        ({"eqr5": "B"}, "eqr5"),
     ],
 )
 def test_bad_settings_are_one_sentence(labelled, change, words):
@@ -173,3 +175,65 @@ def test_nearly_dependent_columns_are_one_sentence():
     X = rng.normal(size=(30, 2)) * [1e-160, 1.0]
     with pytest.raises(InputError):
         design(X, np.arange(30) % 2).draw(seed=0)
+
+
+def test_parameters_give_the_design_of_the_rows_they_came_from(labelled):
+    X, y = labelled(3)
+    whole = design(X, y, neighbours="departures")
+    shifts = [
+        mean_shifts(X, y, k, mean, "label", "departures")
+        for k, mean in enumerate(whole.fitted.means)
+    ]
+    same = design_for(whole.fitted, len(y), shifts)
+    np.testing.assert_allclose(same.mean_noise, whole.mean_noise, rtol=1e-9)
+    assert same.objective == pytest.approx(whole.objective)
+    assert spent_on(same, shifts).total == pytest.approx(spent(whole, X, y).total)
+    assert spent_on(same, shifts).total <= 1 + 1e-6
+
+
+def test_an_em_fit_can_be_released_and_its_weights_lie_on_the_grid():
+    from sklearn.mixture import GaussianMixture
+
+    X, _ = datasets.synthetic(n=300, n_classes=2, dim=3, seed=1)
+    em = GaussianMixture(2, random_state=0).fit(X)
+    fitted, codes = Mixture(em.weights_, em.means_, em.covariances_), em.predict(X)
+    shifts = [mean_shifts(X, codes, k, mean, "label") for k, mean in enumerate(em.means_)]
+    found = design_for(fitted, 300, shifts, method="joint")
+    on_grid = found.fitted.weights * 300
+    np.testing.assert_allclose(on_grid, np.rint(on_grid), atol=1e-9)
+    assert np.abs(found.fitted.weights - em.weights_).max() <= 1 / 300
+    np.testing.assert_array_equal(found.counts, np.rint(on_grid))
+    np.testing.assert_allclose(found.draw(0).weights * 300 % 1, 0, atol=1e-9)
+    ball = design_for(fitted, 300, adjacency="record", radius=30.0)
+    assert ball.epsilon_weights == 0
+    assert spent_on(ball, None).total == pytest.approx(1)
+
+
+def test_the_printed_bound_spends_more_than_it_says(labelled):
+    """8B for 8B^2 at B = 20: sqrt(20) times the stated eps_k, which Theorem 1's check finds."""
+    X, y = labelled(2, dim=3)
+    found = design(X, y, adjacency="record", radius=20.0, eqr5="printed")
+    np.testing.assert_allclose(spent(found, X, y).means, found.epsilon_means * np.sqrt(20))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"n": 0}, "number of rows"),
+        ({"n": 1}, "grid"),
+        ({"shifts": None}, "one array for each"),
+        ({"shifts": [np.ones((3, 2))]}, "one array for each"),
+        ({"shifts": [np.ones((3, 1))] * 2}, "2 columns"),
+        ({"shifts": [np.full((3, 2), np.nan)] * 2}, "missing"),
+        ({"fitted": "model"}, "Mixture"),
+        ({"lambda_": 0.1}, "no option"),
+        ({"adjacency": "record"}, "radius"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(change, words):
+    shifts = [np.random.default_rng(k).standard_normal((9, 2)) for k in range(2)]
+    fitted = Mixture([0.5, 0.5], np.zeros((2, 2)), np.stack([np.eye(2)] * 2))
+    good = {"fitted": fitted, "n": 20, "shifts": shifts}
+    assert design_for(**good).counts.tolist() == [10, 10]
+    with pytest.raises(InputError, match=rf"^[^\n]*{words}[^\n]*\.$"):
+        design_for(**(good | change))

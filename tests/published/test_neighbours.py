@@ -44,6 +44,19 @@ def test_label_shifts_are_those_of_all_flips():
         )
 
 
+def test_departures_are_the_flips_out_of_the_class():
+    """(eq10) as printed: row n gets the label k' != k, so only rows of class k move its mean."""
+    X, codes = data(3)
+    mean = X[codes == 2].mean(axis=0)
+    by_hand = []
+    for n in np.flatnonzero(codes == 2):
+        flipped = codes.copy()
+        flipped[n] = 0
+        by_hand.append(mean - X[flipped == 2].mean(axis=0))
+    shifts = mean_shifts(X, codes, 2, mean, "label", "departures")
+    np.testing.assert_allclose(outer_set(np.array(by_hand)), outer_set(shifts), atol=1e-9)
+
+
 def test_removal_shifts():
     X, codes = data(1)
     inside = X[codes == 0]
@@ -76,6 +89,10 @@ def test_ball_is_tight_for_a_change():
     shift = np.array([2 * 7.0, 0.0]) / 5
     shape = ball_shape(5, 2, 7.0)
     assert shift @ np.linalg.inv(shape) @ shift == pytest.approx(1, rel=1e-12)
+
+
+def test_the_printed_ball_has_b_where_b_squared_belongs():
+    np.testing.assert_allclose(ball_shape(5, 2, 7.0, printed=True) * 7.0, ball_shape(5, 2, 7.0))
 
 
 def test_clipping_leaves_short_rows_alone():

@@ -12,6 +12,7 @@ import privgmm.releases.document as document
 from privgmm import InputError, Mixture, Release
 from privgmm.datasets import synthetic
 from privgmm.model import fit
+from privgmm.model.components import ComponentMixture
 from privgmm.releases import Guarantee, Mechanism
 
 
@@ -64,6 +65,26 @@ def test_every_single_byte_change_is_refused_or_harmless():
     assert refused > 1000
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("mu", 0.0),
+        ("sigma", -1.0),
+        ("coordinates", 0),
+        ("coordinates", True),
+        ("query", 3),
+        ("x", 1),
+    ],
+)
+def test_a_mechanism_is_checked_field_by_field(field, value):
+    content = json.loads(document.dump(example()))
+    content["guarantee"]["mechanisms"][0][field] = value
+    content.pop("sha256")
+    content["sha256"] = document._digest(content)
+    with pytest.raises(InputError, match="not a valid"):
+        document.parse(json.dumps(content).encode(), "file")
+
+
 @pytest.mark.parametrize("keep", [0, 1, 100, -3])
 def test_truncated_files_are_refused(keep):
     with pytest.raises(InputError, match="cut off"):
@@ -91,7 +112,7 @@ def forged(**changes):
 
 def test_newer_versions_ask_for_an_upgrade():
     with pytest.raises(InputError, match="upgrade privgmm"):
-        document.parse(forged(version=2), "file")
+        document.parse(forged(version=document.VERSION + 1), "file")
 
 
 @pytest.mark.parametrize(
@@ -147,3 +168,95 @@ def test_names_that_no_file_can_hold_are_refused(names):
     whole = example()
     with pytest.raises(InputError, match="valid UTF-8 text"):
         Release(whole.mixture, whole.guarantee, names)
+
+
+def with_components():
+    plain = example()
+    m = plain.mixture
+    parts = Mixture(
+        np.append(m.weights, 0) * [0.5, 1, 1, 0] + [0, 0, 0, m.weights[0] / 2],
+        np.vstack([m.means, m.means[:1]]) + np.array([[0.1, 0], [0, 0], [0, 0], [-0.1, 0]]),
+        np.concatenate([m.covariances, m.covariances[:1]]),
+    )
+    model = ComponentMixture(parts, [0, 1, 2, 0], m.classes)
+    return Release(model.moments(), plain.guarantee, ("height", "weight"), "risk", components=model)
+
+
+def test_components_come_back_to_the_last_bit():
+    before = with_components()
+    after = document.parse(document.dump(before).encode(), "file")
+    assert after.model.owners.tolist() == [0, 1, 2, 0]
+    for name in ("weights", "means", "covariances"):
+        left, right = getattr(before.model.parts, name), getattr(after.model.parts, name)
+        assert left.tobytes() == right.tobytes()
+    assert after.model.parts.feature_names == ("height", "weight")
+    assert example().components is None
+    assert "components" not in json.loads(document.dump(example()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"owners": [0, 1, 2, 3]},
+        {"owners": [0, 0, 2, 0]},
+        {"weights": [0.25] * 4},
+        {"means": [[0.0, 0.0]] * 4},
+        {"more": 1},
+    ],
+)
+def test_components_that_do_not_add_up_to_the_classes_are_refused(change):
+    body = json.loads(document.dump(with_components()))
+    body["components"].update(change)
+    body["sha256"] = document._digest(body)
+    with pytest.raises(InputError, match="not a valid"):
+        document.parse(json.dumps(body).encode(), "file")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_older_documents_load_by_the_digest_they_were_written_with(version):
+    import hashlib
+
+    body = json.loads(document.dump(example()))
+    del body["sha256"]
+    body["version"] = version
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    body["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    loaded = document.parse(json.dumps(body).encode(), "file")
+    assert loaded.mixture.means.tobytes() == example().mixture.means.tobytes()
+    assert loaded.model.components_per_class.tolist() == [1, 1, 1]
+    # The newer rule gives another digest, and a newer document is not checked by the older one.
+    body["version"] = 3
+    with pytest.raises(InputError, match="changed or damaged"):
+        document.parse(json.dumps(body).encode(), "file")
+
+
+def test_the_digest_is_that_of_rfc_8785():
+    """The example of RFC 8785, section 3.2.2 and 3.2.3."""
+    import hashlib
+
+    content = {
+        "numbers": [333333333.33333329, 1e30, 4.50, 2e-3, 0.000000000000000000000000001],
+        "string": "\u20ac$\u000f\u000aA'\u0042\u0022\u005c\\\"\u002f",
+        "literals": [None, True, False],
+    }
+    canonical = (
+        '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
+        '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+    )
+    assert (
+        document._digest({**content, "sha256": "?"})
+        == hashlib.sha256(canonical.encode()).hexdigest()
+    )
+
+
+def test_numbers_that_other_languages_round_are_refused():
+    with pytest.raises(InputError, match="beyond 2\\^53"):
+        document.dump(example(classes=(2**53 + 1, 2, 3)))
+
+
+def test_scikit_learn_gets_all_components():
+    known = with_components()
+    model = known.to_sklearn()
+    X = known.sample(50, seed=0)[0]
+    np.testing.assert_allclose(model.score_samples(X), known.model.log_density(X))
+    assert model.n_components == 4

@@ -85,8 +85,8 @@ def test_the_statement_says_everything() -> None:
     for words in (
         "counts 4 1.500 7.500 0.2000 64.0%",  # 0.2^2 / 0.25^2
         "moments 10 1.500 10.00 0.1500 36.0%",
-        "ill 50.00%",
-        "well 2 ± 2 3 ± 2",
+        "ill 50.00 %",
+        "well 2 (2) 3 (2)",
         "the class list",
         "the features of every row",
         "mind the gap",
@@ -159,6 +159,18 @@ def test_large_models_are_cut_with_a_word() -> None:
     assert "f8" not in text
 
 
+def test_many_columns_are_read_from_above_to_below_and_no_number_is_broken() -> None:
+    features = [f"a column with a long name {j}" for j in range(13)]
+    text = statement_text(make(classes=["a", "b", "c", "d"], features=features), width=60)
+    means = text[text.index("Mean (standard") : text.index("unit ")]
+    assert (
+        means.count("\n feature ") == 2
+    )  # two tables, since four classes do not fit beside one another
+    for name in features:
+        assert means.count(f"{name} ") == 2
+    assert max(map(len, means.splitlines())) <= 60
+
+
 def test_colours_are_for_terminals_only(capsys: pytest.CaptureFixture[str]) -> None:
     print_statement(make())
     assert "\x1b" not in capsys.readouterr().out
@@ -210,8 +222,27 @@ def test_hostile_names_survive_yaml() -> None:
     assert text.encode()
 
 
+def limits_of(release):
+    return known_limits(release.guarantee, release.model)
+
+
 def test_limits_depend_on_the_unit_and_the_status() -> None:
-    label, record = (known_limits(make(unit=u).guarantee) for u in ("label", "record"))
+    label, record = (limits_of(make(unit=u)) for u in ("label", "record"))
     assert any("Only labels" in line for line in label)
     assert any("m times mu" in line for line in record)
-    assert "does not hold" in known_limits(make(**AS_PUBLISHED).guarantee)[0]
+    assert "does not hold" in limits_of(make(**AS_PUBLISHED))[0]
+
+
+def test_several_gaussians_per_class_are_said_in_one_sentence() -> None:
+    from privgmm.model.components import ComponentMixture
+    from privgmm.releases.wording import class_shape
+
+    plain = make()
+    assert class_shape(plain.model).startswith("Each class is one Gaussian.")
+    m, k = plain.mixture, plain.mixture.n_classes
+    halves = Mixture(
+        np.tile(m.weights / 2, 2), np.tile(m.means, (2, 1)), np.tile(m.covariances, (2, 1, 1))
+    )
+    model = ComponentMixture(halves, np.tile(np.arange(k), 2), m.classes)
+    release = Release(model.moments(), plain.guarantee, components=model)
+    assert f"a mixture of 2 Gaussians, {2 * k} in all" in " ".join(statement_text(release).split())

@@ -15,6 +15,7 @@ import pytest
 from privgmm import InputError, Mixture
 from privgmm.releases import Release
 from privgmm.report import render, write_report
+from privgmm.report.numbers import number
 
 
 class Page(HTMLParser):
@@ -257,3 +258,68 @@ def test_the_report_names_the_digest_of_its_release_file(make_release: Any, tmp_
     release.save(tmp_path / "release.json")
     digest = json.loads((tmp_path / "release.json").read_text())["sha256"]
     assert digest in render(Release.load(tmp_path / "release.json"))
+
+
+def with_errors(release: Release, lost: bool = False) -> Release:
+    """The same release whose means have an error of a tenth, everywhere; a class may be lost."""
+    from dataclasses import replace
+
+    from privgmm.model.uncertainty import Errors, Interval, Intervals
+
+    mixture = release.mixture
+    k, d = mixture.means.shape
+    spread = np.sqrt(np.diagonal(mixture.covariances, axis1=1, axis2=2))
+    told = (mixture.weights, mixture.means, spread, np.tile(np.eye(d), (k, 1, 1)))
+    columns = np.ones((k, d), dtype=bool)
+    columns[0] = not lost
+    errors = Errors(
+        *(np.full(values.shape, 0.1) for values in told),
+        Intervals(*(Interval(values - 0.2, values + 0.2) for values in told)),
+        columns,
+    )
+    return replace(release, errors=errors)
+
+
+def test_errors_are_told_and_drawn(make_release: Any) -> None:
+    release = make_release(3, 4, classes=["a", "b", "c"], features=["w", "x", "y", "z"])
+    plain, told = render(release), render(with_errors(release))
+    page = Page(told)
+    low, high = release.mixture.means[0, 0] - 0.2, release.mixture.means[0, 0] + 0.2
+    labels = [
+        value or "" for tag, name, value in page.attributes if (tag, name) == ("svg", "aria-label")
+    ]
+    assert any(f"lies between {number(low)} and {number(high)}" in label for label in labels)
+    assert f"{release.mixture.means[0, 0]:.2f} ± 0.10".replace("-", "−") in page.text
+    assert "± 10" in page.text  # of a share, in percent
+    assert "not from the population" in page.text
+    # Three strokes in each of twelve densities; crosses in six pairs, where the means are inside.
+    drawn = told.count("<path") - plain.count("<path")
+    assert 3 * 12 < drawn <= 3 * 12 + 6 * 3 * 6
+    assert "±" not in Page(plain).text
+    assert "cannot be used" not in page.text
+
+
+def test_a_class_that_cannot_be_used_is_said_and_struck_out(make_release: Any) -> None:
+    page = Page(render(with_errors(make_release(3, 2, classes=["a", "b", "c"]), lost=True)))
+    assert "Class a cannot be used at this epsilon" in page.text
+    assert page.tags.count("del") == 2
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-150, 0.0), (1e150, 1e15), (1.0, -1e300)])
+def test_extreme_errors_render_without_complaint(
+    make_release: Any, scale: float, shift: float
+) -> None:
+    from dataclasses import replace
+
+    base = with_errors(make_release(2, 2))
+    mixture = Mixture(
+        base.mixture.weights,
+        base.mixture.means * scale + shift,
+        base.mixture.covariances * scale**2,
+    )
+    assert base.errors is not None
+    moved = base.errors.moved(np.full(2, scale), np.full(2, shift))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = render(replace(base, mixture=mixture, errors=moved))
+    assert not re.search(r"\b(nan|inf)\b", text)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pytest
 
 from privgmm import Mixture
+from privgmm.model.view import choose, class_keys, plot_range, separation, ticks
 from privgmm.report import panels
 from privgmm.report.numbers import column, number, padded, percent, tick_labels
 from privgmm.report.reference import reference_of
 from privgmm.report.svg import N_COLOURS, house_style
-from privgmm.report.view import choose, class_keys, plot_range, separation, ticks
 
 
 @pytest.mark.parametrize(
@@ -126,10 +128,11 @@ def test_text_in_pictures_is_never_read_as_mathematics() -> None:
     assert 'aria-label="&lt;&quot;label&quot;&gt;"' in svg
 
 
-def test_histograms_are_densities() -> None:
+def test_histograms_are_densities(make_release: Any) -> None:
     rng = np.random.default_rng(3)
     mixture = Mixture([1.0], [[0.0]], [[[1.0]]])
-    reference = reference_of(mixture, rng.normal(size=(500, 1)), np.zeros(500, int))
+    release = replace(make_release(1, 1), mixture=mixture)
+    reference = reference_of(release, rng.normal(size=(500, 1)), np.zeros(500, int))
     edges, density = reference.histogram(0, 0, -6.0, 6.0)
     assert (density * np.diff(edges)).sum() == pytest.approx(1)
     assert reference.kl == pytest.approx(0, abs=0.05)

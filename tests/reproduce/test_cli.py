@@ -10,17 +10,17 @@ import typer
 
 from privgmm.cli import reproduce as body
 from privgmm.errors import InputError
-from privgmm.reproduce import registry
+from privgmm.reproduce import figures
 
 
 def test_prints_one_line_a_figure_with_its_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(registry, "EXPERIMENTS", {"toy": toy.experiment(tmp_path / "calls")})
+    monkeypatch.setattr(figures, "EXPERIMENTS", {"toy": toy.experiment(tmp_path / "calls")})
     body.run("toy", trials=2, jobs=1, out=tmp_path / "new" / "folder", seed=1)
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) == 1
-    assert shown[0].startswith("toy: held: KL of published falls")
+    assert shown[0].startswith("toy: yes: KL of published falls")
     assert (tmp_path / "new" / "folder" / "toy.svg").is_file()
 
 
@@ -44,7 +44,7 @@ def test_an_interruption_says_that_trials_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stops = toy.experiment(tmp_path / "calls", fails_from=1)
-    monkeypatch.setattr(registry, "EXPERIMENTS", {"toy": stops})
+    monkeypatch.setattr(figures, "EXPERIMENTS", {"toy": stops})
     with pytest.raises(typer.Exit) as ending:
         body.run("toy", trials=2, jobs=1, out=tmp_path, seed=1)
     assert ending.value.exit_code == 130

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from privgmm.errors import InputError
-from privgmm.reproduce import data, synthetic
-from privgmm.reproduce.experiment import Task
+from privgmm.reproduce.figures import data, synthetic
+from privgmm.reproduce.harness.experiment import Task
 
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """Readers cache their data for the life of a process; a test changes the folder."""
-    caches = (data.ami, data.mnist, data._images)
+    caches = (data.ami, data.table_one, data.mnist, data._images)
     for cache in caches:
         cache.cache_clear()
     yield
@@ -29,8 +29,10 @@ def test_without_a_folder_the_stand_ins_are_named(monkeypatch: pytest.MonkeyPatc
     assert "stand-in" in data.ami_source()
     assert "in place of MNIST" in data.mnist_source()
     profiles = data.ami()
-    assert tuple(np.bincount(profiles.y)) == data.AMI_CLASS_SIZES
+    assert tuple(np.bincount(profiles.y)) == data.AMI_CLASS_SIZES == (687, 428, 102, 147, 14, 31)
     assert profiles.X.shape == (1409, 12)
+    assert "made-up" in data.table_one_source()
+    assert tuple(np.bincount(data.table_one().y)) == data.AMI_CLASS_SIZES
     digits = data.mnist(0, 42, 5000, 5)
     assert digits.X.shape == (1200, 5)
     assert digits.X_test.shape == (597, 5)
@@ -55,6 +57,13 @@ def test_a_given_folder_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert "not the paper's homes" in data.ami_source()
     profiles = data.ami()
     assert profiles.X.shape == (139, 12)
+    sized = data.table_one()
+    assert tuple(np.bincount(sized.y)) == data.AMI_CLASS_SIZES
+    levels = [profiles.X[profiles.y == k].mean() for k in range(6)]
+    largest = np.argmax(np.bincount(profiles.y))
+    smallest = np.argmin(np.bincount(profiles.y))
+    for k, donor in ((0, largest), (4, smallest)):  # 687 rows and 14 rows
+        assert sized.X[sized.y == k].mean() == pytest.approx(levels[donor], abs=0.5)
     assert np.allclose(profiles.X, np.log(kwh[10:149, 12:24]))
     assert sorted(np.bincount(profiles.y)) == [15, 24, 25, 25, 25, 25]
     assert data.mnist_source() == "MNIST, 5 principal components"

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 import toy
 
-from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, page, reproduce
-from privgmm.reproduce.notes import NOTES
+from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, reproduce
+from privgmm.reproduce.page import artefacts, numbers, page
+from privgmm.reproduce.page.notes import NOTES
 
 
 @pytest.fixture
 def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.setitem(NOTES, "toy", "A note on the toy.")
-    monkeypatch.setattr(page.artefacts, "ALL", (lambda: "An artefact.",))
+    monkeypatch.setattr(artefacts, "ALL", (lambda: "An artefact.",))
     return reproduce(toy.experiment(tmp_path / "calls"), tmp_path, trials=3)
 
 
@@ -33,13 +34,14 @@ def test_the_page_tells_claim_measurement_and_reason(result: Result, tmp_path: P
         "A note on the toy.",
         "An artefact.",
         "Of the paper's 1 statements, 1 held here.",
+        "../shared/paper/paper.tex",
         "3 trials a point",
         "- toy",
     ):
         assert part in text
     (image,) = re.findall(r"!\[A toy\]\((.*?)\)", text)
     assert (target.parent / image).read_bytes().startswith(b"<?xml")
-    assert "✱" not in text
+    assert ") ✱" not in text
     mean = result.table.mean(method="published", x=1.0)
     assert f"| published (the paper) | {mean:.3g} [" in text
 
@@ -54,8 +56,8 @@ def test_a_point_where_proven_loses_is_marked(result: Result, tmp_path: Path) ->
     lost = replace(result, table=worse, findings=toy.check(worse))
     page.write_page([lost], tmp_path, tmp_path / "results.md")
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert "99 [99, 99] ✱" in text
-    assert text.count("] ✱") == 1
+    assert "99 [99, 99] (99) ✱" in text
+    assert text.count(") ✱") == 1
     assert "**not everywhere**: not at 2 (99 against" in text
 
 
@@ -68,8 +70,6 @@ def test_reasons_for_missing_numbers_are_told(result: Result, tmp_path: Path) ->
 
 def test_artefacts_come_out_as_derived() -> None:
     """The sentences hold the numbers that theory predicts."""
-    from privgmm.reproduce import artefacts
-
     assert re.search(r"28\.[0-9] % of 40,000 .*= 28\.3 %", artefacts.wishart_support())
     assert "gives 3.40; the expectation is 2.0e-06" in artefacts.closed_form()
     assert "sums to 0.73" in artefacts.column_sum()
@@ -78,3 +78,53 @@ def test_artefacts_come_out_as_derived() -> None:
     floor = re.search(r"expected KL of ([0-9.]+)", artefacts.floor())
     assert floor is not None
     assert 0.7 < float(floor.group(1)) < 0.9
+
+
+def four(result: Result, **published: float) -> Result:
+    """The toy with all four numbers: proven's are 0.2, published's are 0.3 unless given."""
+    names = ("kl_forward", "weights_tv", "accuracy_lost")
+    mine, rival = dict.fromkeys(names, 0.2), {**dict.fromkeys(names, 0.3), **published}
+    rows = tuple(replace(r, **(mine if r.method == "proven" else rival)) for r in result.table.rows)
+    return replace(result, table=Table(rows))
+
+
+def test_a_number_in_which_published_is_nearer_is_told(result: Result, tmp_path: Path) -> None:
+    page.write_page([four(result)], tmp_path, tmp_path / "results.md")
+    text = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "In no figure is published nearer" in text
+    assert "| KL(fitted ‖ released) | 0.2 / 0.3 | 0.2 / 0.3 | 0.2 / 0.3 |" in text
+    page.write_page([four(result, weights_tv=0.1)], tmp_path, tmp_path / "results.md")
+    text = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "at some points of toy (3); each is marked ✱" in text
+    assert "| weights, total variation | 0.2 / 0.1 ✱ | 0.2 / 0.1 ✱ | 0.2 / 0.1 ✱ |" in text
+    assert "| balanced accuracy lost | 0.2 / 0.3 |" in text
+
+
+def test_other_pages_quote_the_table(result: Result, tmp_path: Path) -> None:
+    """A page's block is written from results.csv; text outside the marks stays as it is."""
+    (tmp_path / "docs").mkdir()
+    marks = "<!-- numbers: close -->\nold\n<!-- end -->"
+    (tmp_path / "README.md").write_text(f"Before.\n\n{marks}\nAfter.\n", encoding="utf-8")
+    page.write_page([result], tmp_path, tmp_path / "docs" / "results.md")
+    table = numbers.read(tmp_path / "docs" / "results.csv")
+    assert table.trials("toy", "published") == 3
+    expected = result.table.mean(method="published", x=2.0)
+    assert table.get("toy", 2.0, "published") == pytest.approx(expected, rel=1e-5)
+    assert table.get("toy", 2.0, "laplace") is None
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert text.startswith("Before.")
+    assert text.endswith("<!-- end -->\nAfter.\n")
+    assert "old" not in text
+    assert "| Iris, standardised, label (0) | 1 | – | – | – | – |" in text
+
+
+def test_every_block_of_the_pages_is_what_the_table_says() -> None:
+    """README and docs/published.md quote docs/results.csv and nothing else."""
+    root = Path(__file__).parents[2]
+    table = numbers.read(root / "docs" / "results.csv")
+    marks = 0
+    for name in ("README.md", "docs/published.md"):
+        text = (root / name).read_text(encoding="utf-8")
+        assert numbers.filled(text, table) == text, f"{name}: run privgmm reproduce all --page"
+        marks += text.count("<!-- numbers: ")
+    assert marks >= len(numbers.BLOCKS)

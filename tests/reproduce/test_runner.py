@@ -13,8 +13,8 @@ import toy
 
 from privgmm.errors import InputError
 from privgmm.reproduce import Study, reproduce
-from privgmm.reproduce.journal import Journal
-from privgmm.reproduce.runner import study_rows
+from privgmm.reproduce.harness.journal import Journal
+from privgmm.reproduce.harness.runner import study_rows
 
 
 def calls(path: Path) -> int:
@@ -34,8 +34,8 @@ def test_writes_tidy_tables_figures_and_findings(tmp_path: Path) -> None:
     assert (tmp_path / "toy.svg").read_bytes().startswith(b"<?xml")
     assert (tmp_path / "toy.png").read_bytes().startswith(b"\x89PNG")
     summary = json.loads((tmp_path / "toy.json").read_text())
-    assert [f["held"] for f in summary["findings"]] == [True, True]
-    assert result.line.startswith("toy: held: KL of published falls in x (")
+    assert [f["verdict"] for f in summary["findings"]] == ["yes", "yes"]
+    assert result.line.startswith("toy: yes: KL of published falls in x (")
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_processes(tmp_path: Path) -> None:

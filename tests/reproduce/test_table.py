@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from privgmm.reproduce import Row, Table
-from privgmm.reproduce.findings import below_baselines, proven_below_published, trend
-from privgmm.reproduce.table import interval
+from privgmm.reproduce.harness.drawing import off_axis
+from privgmm.reproduce.harness.findings import (
+    below_baselines,
+    by_reading,
+    proven_below_published,
+    trend,
+)
+from privgmm.reproduce.harness.table import interval
 
 
 def table(**levels: list[float]) -> Table:
@@ -47,13 +53,54 @@ def test_curve_leaves_out_points_without_numbers() -> None:
         ([4.0, 2.0, 1.0], "falls", True),
         ([4.0, 2.0, 1.0], "rises", False),
         ([4.0, 2.0, 3.0], "falls", False),
-        ([4.0, 2.0, 2.01, 1.0], "falls", True),  # a step within its interval does not decide
+        ([4.0, 2.0, 2.01, 1.0], "falls", False),  # the same data sets: no step may go against it
+        ([47.5, 61.7, 4.16, 3.13, 1.78], "falls", False),  # what a test by intervals let pass
         ([1.0, 2.0, 3.0], "rises", True),
         ([1.0, 3.0, 2.0], "rises", False),
     ],
 )
-def test_trend(levels: list[float], direction: str, held: bool) -> None:
-    assert trend(table(published=levels), direction, "in x").held is held
+def test_a_trend_on_the_same_data_holds_at_every_step(
+    levels: list[float], direction: str, held: bool
+) -> None:
+    found = trend(table(published=levels), direction, "in x", same_data=True)
+    assert found.verdict == ("yes" if held else "no")
+
+
+def heavy(levels: list[float], trials: int, seed: int) -> Table:
+    """Other data sets at every x, with a tail like KL's: a lognormal factor of deviation 1.5."""
+    rng = np.random.default_rng(seed)
+    return Table(
+        tuple(
+            Row("t", "x", float(i), "published", t, "toy", kl=level * rng.lognormal(0, 1.5))
+            for i, level in enumerate(levels, start=1)
+            for t in range(trials)
+        )
+    )
+
+
+def test_ranks_decide_a_trend_over_other_data_sets() -> None:
+    """A clear rise is told whatever the tail does; no trend is rarely taken for one (level 0.01)."""
+    rising = [trend(heavy([1, 3, 9, 27, 81], 20, s), "rises", "in x") for s in range(40)]
+    assert all(found.verdict == "yes" for found in rising)
+    falling = [trend(heavy([1, 3, 9, 27, 81], 20, s), "falls", "in x") for s in range(40)]
+    assert all(found.verdict == "no" for found in falling)
+    flat = [trend(heavy([5] * 5, 20, s), "rises", "in x").verdict for s in range(200)]
+    assert flat.count("yes") <= 8  # 2 expected; 8 or fewer with probability above 0.999
+    # At the end it turns back by a factor of 27, which Wilcoxon's test finds.
+    turned = [trend(heavy([1, 9, 81, 243, 9], 40, s), "rises", "in x") for s in range(40)]
+    assert sum(found.verdict == "no" for found in turned) >= 36
+
+
+def test_few_trials_leave_a_trend_open() -> None:
+    assert trend(heavy([1, 3, 9], 4, 0), "rises", "in x").verdict == "open"
+
+
+def test_readings_say_under_which_a_claim_holds() -> None:
+    some = by_reading("it falls", {"B": (True, "1 → 2"), "B²": (False, "2 → 1")})
+    assert (some.verdict, some.evidence) == ("depends", "with B; not otherwise")
+    assert some.readings[1] == ("B²", False, "2 → 1")
+    assert by_reading("it falls", {"B": (True, "")}).verdict == "yes"
+    assert by_reading("it falls", {"B": (False, "")}).verdict == "no"
 
 
 def test_below_baselines_names_where_it_fails() -> None:
@@ -72,6 +119,16 @@ def test_proven_below_published_names_the_lost_points() -> None:
     assert won.held
     assert won.evidence == "published is 2 to over 1e+06 times larger"
     assert not proven_below_published(table(published=[2.0])).held
+    exact = proven_below_published(table(proven=[0.0], published=[2.0]))
+    assert exact.evidence == "published is over 1e+06 to over 1e+06 times larger"
     lost = proven_below_published(table(proven=[1.0, 4.0], published=[2.0, 3.0]))
     assert not lost.held
     assert lost.evidence == "not at 2 (4 against 3)"
+
+
+def test_a_method_far_above_all_others_is_named_instead_of_drawn() -> None:
+    shown = table(proven=[1.0, 1.0], published=[2.0, 3.0], laplace=[50.0, 40.0], r1smg=[9e3, 8e4])
+    off = off_axis(shown, shown.methods, "kl")
+    assert off == {"r1smg": "R1SMG lies above the axis: 9.0e+03 to 8.0e+04"}
+    assert list(off_axis(shown, shown.methods, "kl", omitted=("laplace",))) == ["laplace", "r1smg"]
+    assert off_axis(shown, shown.methods, "accuracy") == {}

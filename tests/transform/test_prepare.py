@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from privgmm.data import ArraySource
 from privgmm.errors import InputError
 from privgmm.privacy import Curator, SeededNoise
-from privgmm.statistics import ArraySource
-from privgmm.transform import Log, Pca, Standardise, fit_label_level, prepare
+from privgmm.transform import Log, Pca, Standardise, fit_label_level
+from privgmm.transform.prepare import prepare
 from privgmm.transform.private import standardise_privately
 
 X = np.exp(np.random.default_rng(0).normal(size=(500, 3)))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from privgmm.data import ArraySource
 from privgmm.errors import BudgetError, InputError
 from privgmm.privacy import Adjacency, Curator, SeededNoise
-from privgmm.statistics import ArraySource
 from privgmm.transform.private import standardise_privately
 
 LOW, HIGH = [-10.0, 0.0, 0.0], [10.0, 100.0, 1000.0]
@@ -63,8 +63,23 @@ def test_refusals_spend_nothing() -> None:
     for low, high in [(HIGH, LOW), ([0.0] * 3, [np.inf] * 3), ("a", "b")]:
         with pytest.raises(InputError):
             standardise_privately(private, low, high, mu=0.1, n_rows=10)
-    with pytest.raises(InputError, match="number of rows"):
-        standardise_privately(private, LOW, HIGH, mu=0.1)
     with pytest.raises(BudgetError):
         standardise_privately(private, LOW, HIGH, mu=1.0, n_rows=10)
     assert private.mechanisms == ()
+
+
+def test_without_a_public_number_of_rows_the_noisy_one_divides() -> None:
+    private, _ = curator(10)
+    step = standardise_privately(private, LOW, HIGH, mu=0.1)
+    assert np.isfinite(step.mean).all()
+
+
+def test_the_levels_that_bound_a_paid_step_are_those_of_its_query() -> None:
+    from privgmm.queries.column_moments import LEVELS
+    from privgmm.transform.prepare import prepare
+
+    assert prepare.__globals__["LEVELS"] == LEVELS
+    private, _ = curator(10)
+    step = standardise_privately(private, LOW, HIGH, mu=0.1)
+    for corner in (LOW, HIGH):
+        assert (np.abs((np.asarray(corner) - step.mean) / step.scale) <= 2 * LEVELS).all()

@@ -67,7 +67,7 @@ def test_log_of_extremes() -> None:
     assert np.allclose(Log().apply(tiny_and_huge), np.log(tiny_and_huge))
     assert np.isfinite(Log(offset=1e308).apply(np.array([[1e308]]))).all()
     assert np.isfinite(Log().invert(np.array([[1e6]]))).all()
-    with pytest.raises(InputError, match=r"column 1: 2\)"):
+    with pytest.raises(InputError, match="column number 2"):
         Log().apply([[1.0, 0.0], [2.0, -1.0]])
 
 
@@ -102,7 +102,7 @@ def test_specs_that_make_no_sense(specs: Any) -> None:
 
 
 def test_features_that_cannot_be_fitted() -> None:
-    with pytest.raises(InputError, match=r"Columns \[1\] are constant"):
+    with pytest.raises(InputError, match="Column number 2 is constant"):
         fit_label_level("standardise", [[1.0, 2.0], [2.0, 2.0]])
     for kind in ("standardise", "pca"):
         with pytest.raises(InputError, match="too large"):

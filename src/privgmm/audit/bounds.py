@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
 from privgmm.privacy.accounting import epsilon_from_mu
+from privgmm.types import Floats as Floats
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.integer[Any]] | int
 
 # Candidate thresholds: enough for the tail, few enough to be free.

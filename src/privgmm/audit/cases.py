@@ -14,10 +14,10 @@ import numpy as np
 
 from privgmm.audit.guesses import label_odds, membership
 from privgmm.audit.pairs import Pair
+from privgmm.data import ArraySource
+from privgmm.data.source import Floats
 from privgmm.model import Mixture
 from privgmm.privacy import Adjacency
-from privgmm.statistics import ArraySource
-from privgmm.statistics.source import Floats
 
 Row = tuple[Sequence[float], int]
 

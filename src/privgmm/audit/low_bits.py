@@ -30,14 +30,17 @@ class FloatNoise:
     cdf: Callable[[Floats], Floats]
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """``size`` values of this noise."""
         return self.scale * self.quantile(_uniform(rng.integers(1, 2**53, size)))
 
 
 def laplace(scale: float) -> FloatNoise:
+    """Laplace noise in floating point."""
     return FloatNoise(scale, _laplace_quantile, _laplace_cdf)
 
 
 def gaussian(scale: float) -> FloatNoise:
+    """Gaussian noise in floating point."""
     return FloatNoise(scale, ndtri, ndtr)
 
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from itertools import groupby
-
-import numpy as np
 
 from privgmm.audit.pairs import Pair
 from privgmm.audit.raw import Claim
+from privgmm.data import ArraySource
 from privgmm.model import Mixture
 from privgmm.privacy import Curator, NoiseSource
-from privgmm.proven.record import asked, finished
-from privgmm.proven.record_rounds import Answers, Session, classwise
-from privgmm.statistics import ArraySource
 
 Releaser = Callable[[int], list[Mixture]]
 
-# Record level samples a posterior per release; so many are sampled side by side.
+# So many releases between two looks at the clock.
 _BATCH = 200
 _FEWEST_RUNS = 20
 
@@ -53,14 +48,13 @@ def _curator(source: ArraySource, claim: Claim, noise: NoiseSource) -> Curator:
 
 def label_releaser(source: ArraySource, claim: Claim, noise: NoiseSource) -> Releaser:
     """``release_label``, many times; what it takes from the public features is found once."""
-    from privgmm.proven.label import release_label
-    from privgmm.proven.label_cells import public_view
+    from privgmm.proven.label import public_view, release_view
 
     view = public_view(source.X, source.n_classes)
 
     def once() -> Mixture:
         curator = _curator(source, claim, noise)
-        return Mixture(*release_label(source.X, curator, source.n_classes, view=view))
+        return Mixture(*release_view(view, curator)[:3])
 
     return lambda runs: [once() for _ in range(runs)]
 
@@ -68,29 +62,15 @@ def label_releaser(source: ArraySource, claim: Claim, noise: NoiseSource) -> Rel
 def _record_releases(
     source: ArraySource, claim: Claim, noise: NoiseSource, runs: int
 ) -> list[Mixture]:
-    """``release_record``, many times; answers with equally many rounds are finished together."""
+    """``release_record``, many times."""
+    from privgmm.proven.record import release_record
+
     n_rows = source.n_rows if claim.adjacency == "replace" else None
-    answers = []
-    for _ in range(runs):
-        curator = _curator(source, claim, noise)
-        session = Session(
-            curator.answer, claim.adjacency, curator.mu, source.n_classes, source.dim, n_rows
+    return [
+        Mixture(
+            *release_record(_curator(source, claim, noise), source.n_classes, source.dim, n_rows)[
+                :3
+            ]
         )
-        answers.append(asked(session))
-    answers.sort(key=lambda answer: len(answer.rounds))
-    found = [
-        mixture
-        for _, alike in groupby(answers, key=lambda answer: len(answer.rounds))
-        for mixture in finish_together(list(alike))
+        for _ in range(runs)
     ]
-    # Sorting put releases with few rounds first, but an audit takes runs in their order.
-    return [found[at] for at in np.random.default_rng(runs).permutation(runs)]
-
-
-def finish_together(answers: Sequence[Answers]) -> list[Mixture]:
-    """The mixtures that ``finished`` gives for each of these answers alone."""
-    copies = len(answers)
-    stacked = classwise(lambda *arrays: np.concatenate(arrays), *answers)
-    parts = finished(stacked, "kl", copies)
-    split = (part.reshape(copies, -1, *part.shape[1:]) for part in parts)
-    return [Mixture(*one) for one in zip(*split, strict=True)]

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privgmm.data import ArraySource, Codes
+from privgmm.data.shares import Shares
+from privgmm.data.source import Floats
 from privgmm.privacy import Adjacency
-from privgmm.statistics import ArraySource, Codes
-from privgmm.statistics.source import Floats
 
 N_CLASSES = 3
+# Days of a home in the paper's kind of table.
+PERSON_ROWS = 49
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,36 @@ def pairs(adjacency: Adjacency, dim: int, seed: int = 0) -> list[Pair]:
         ("an empty class appears", (edge, 2)),
     ]
     return [Pair(n, _with(X, codes, []), _with(X, codes, [a])) for n, a in ins]
+
+
+def person_pairs(adjacency: Adjacency, dim: int, rows: int = PERSON_ROWS) -> list[Pair]:
+    """The same neighbours, where whoever differs is a person of ``rows`` equal rows, or of one row afterwards."""
+    found = []
+    for pair in pairs(adjacency, dim):
+        first, second = pair.first, pair.second
+        if first.n_rows == second.n_rows:
+            moved = (first.X != second.X).any(axis=1) | (first.codes != second.codes)
+            at = int(np.flatnonzero(moved)[0])
+        else:
+            at = second.n_rows - 1
+        name = f"{pair.name}, as {rows} rows of a person"
+        found.append(Pair(name, _person_at(first, at, rows), _person_at(second, at, rows)))
+    if adjacency == "replace":
+        name = f"a person of {rows} rows at one bound becomes one row at the opposite one"
+        X, codes = _table(dim, 0)
+        edge = np.full(dim, 1 / np.sqrt(dim))
+        one, other = (_with(X, codes, [(x, k)]) for x, k in ((edge, 0), (-edge, 1)))
+        found.append(Pair(name, _person_at(one, len(X), rows), _person_at(other, len(X), 1)))
+    return found
+
+
+def _person_at(source: ArraySource, at: int, rows: int) -> ArraySource:
+    """The table with one row so many times, all of one person; the others are persons of one row."""
+    times = np.where(np.arange(source.n_rows) == at, rows, 1)
+    wholes = np.repeat(times, times).astype(np.int64)
+    shares = Shares.each(np.ones_like(wholes), wholes, source.n_rows)
+    X, codes = np.repeat(source.X, times, axis=0), np.repeat(source.codes, times)
+    return ArraySource(X, codes, source.n_classes, shares=shares)
 
 
 def _label_pairs(X: Floats, codes: Codes) -> list[Pair]:

@@ -31,11 +31,14 @@ _DELTA_SHARES = {"laplace": 0.0, "gaussian": 1 / 3, "colored-gaussian": 1 / 3, "
 
 @dataclass(frozen=True, eq=False)
 class Table:
+    """Rows and their labels."""
+
     X: Floats
     y: NDArray[np.intp]
 
     @property
     def fitted(self) -> Mixture:
+        """The mixture of (eq2)."""
         return fit(self.X, self.y, classes=_CLASSES)
 
 

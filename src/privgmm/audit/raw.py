@@ -15,9 +15,9 @@ import numpy as np
 from privgmm.audit.bounds import Floats
 from privgmm.audit.pairs import Pair
 from privgmm.audit.verdict import Attack
+from privgmm.data import ArraySource, Integers
 from privgmm.errors import BudgetError
 from privgmm.privacy import Adjacency, Curator, NoiseSource, Query
-from privgmm.statistics import ArraySource, Integers
 
 # What a client learns from a curator: all of its answers in a row.
 Client = Callable[[Curator], Floats]
@@ -37,6 +37,7 @@ class Probe:
     publishable: bool = False
 
     def gaussian(self, scale: float, size: int) -> Integers:
+        """The same value everywhere: ``level`` standard deviations."""
         return np.full(size, round(self.level * scale), dtype=np.int64)
 
 
@@ -112,6 +113,7 @@ class Watched(Curator):
     script: tuple[tuple[Query, float], ...] = ()
 
     def answer(self, query: Query, mu: float) -> Floats:
+        """The curator's answer; what was asked is kept."""
         found = super().answer(query, mu)
         self.script = (*self.script, (query, mu))
         return found

@@ -36,9 +36,11 @@ class Rate:
 
     @property
     def broken(self) -> bool:
+        """Whether attackers were right significantly more often than the guarantee allows."""
         return self.low > self.limit
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {**self.__dict__, "broken": self.broken}
 
 
@@ -61,6 +63,7 @@ class Success:
         return self.accuracy.broken or any(rate.broken for rate in self.hits.values())
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "query": self.query,
             "attacker": self.attacker,

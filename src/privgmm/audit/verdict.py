@@ -44,9 +44,11 @@ class Row:
 
     @property
     def refuted(self) -> bool:
+        """Whether the lower bound is above the claim."""
         return self.epsilon_lower > self.epsilon_claimed
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "query": self.query,
             "neighbours": self.neighbours,

@@ -9,13 +9,8 @@ import sys
 import warnings
 from types import FrameType
 
+from privgmm.cli.stopping import INTERRUPTED, Terminated
 from privgmm.cli.terminal import forgive_encodings, plain
-
-_INTERRUPTED = "Interrupted; no file was left half-written."
-
-
-class Terminated(BaseException):
-    """The process was asked to end; raised so that temporary files are removed on the way out."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -44,7 +39,8 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            warnings.filterwarnings("always", category=_leak_warning())
+            for category in _own_warnings():
+                warnings.filterwarnings("always", category=category)
             warnings.showwarning = _show_warning
             outcome = command()(arguments, prog_name="privgmm", standalone_mode=False)
         # Here, where a failure can be told; Python would try, and complain, after the end.
@@ -52,9 +48,9 @@ def run(arguments: list[str] | None = None) -> int:
     except InputError as problem:
         return _refuse(str(problem))
     except KeyboardInterrupt:
-        return _say(_INTERRUPTED, 130)
-    except Terminated:
-        return _say(_INTERRUPTED, 143)
+        return _say(INTERRUPTED, 130)
+    except Terminated as stop:
+        return _say(f"{INTERRUPTED} {stop.spent}", stop.code)
     except MemoryError:
         return _refuse("There is not enough memory for this table; select fewer columns or rows.")
     except BrokenPipeError:
@@ -68,7 +64,7 @@ def run(arguments: list[str] | None = None) -> int:
         return _unexpected(problem)
     # The parser turns Ctrl-C into this code and says nothing.
     if outcome == 130:
-        return _say(_INTERRUPTED, 130)
+        return _say(INTERRUPTED, 130)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -93,9 +89,11 @@ def _unexpected(problem: Exception) -> int:
         return 0
     if callable(message):
         words = " ".join(str(message()).split()).replace("Value error, ", "")
-        return _refuse(f"{words} See privgmm --help.")
+        # The command that was meant has the help that is needed.
+        path = getattr(getattr(problem, "ctx", None), "command_path", "privgmm")
+        return _refuse(f"{words} See {path} --help.")
     if type(problem).__name__ == "Abort":
-        return _say(_INTERRUPTED, 130)
+        return _say(INTERRUPTED, 130)
     return _say(
         f"privgmm failed on an unexpected {type(problem).__name__}; nothing was written. "
         "Please report how it was called, without your data.",
@@ -112,10 +110,10 @@ def _say(sentence: str, code: int) -> int:
     return code
 
 
-def _leak_warning() -> type[Warning]:
-    from privgmm.errors import PrivacyLeakWarning
+def _own_warnings() -> tuple[type[Warning], ...]:
+    from privgmm.errors import CautionWarning, PrivacyLeakWarning
 
-    return PrivacyLeakWarning
+    return CautionWarning, PrivacyLeakWarning
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from privgmm.cli.ledger import app as ledger_app
+from privgmm.cli.options import (
+    TABLE,
+    AdjacencyName,
+    Count,
+    Decimal,
+    Encoding,
+    Engine,
+    MechanismName,
+    Neighbours,
+    ObjectiveName,
+    OnBadRow,
+    Overwrite,
+    SchemaFile,
+    Seed,
+    Separator,
+    ShapeName,
+    Solver,
+    Unit,
+)
 from privgmm.cli.reproduce import reproduce
 
 app = typer.Typer(
-    help="Publish a Gaussian mixture model of a sensitive table under differential privacy.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -38,51 +54,41 @@ def shared(
         ),
     ] = False,
 ) -> None:
-    pass
+    """Publish a Gaussian mixture model of a sensitive table under differential privacy."""
 
 
 def command() -> Callable[..., Any]:
+    """The whole command line as one callable."""
     return typer.main.get_command(app)
 
 
-class Unit(StrEnum):
-    LABEL = "label"
-    RECORD = "record"
+@app.command()
+def schema(
+    data: Annotated[Path, typer.Argument(help=TABLE)],
+    label: Annotated[str | None, typer.Option(help="The label column.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file; the terminal if omitted.")
+    ] = None,
+    overwrite: Overwrite = False,
+    separator: Separator = ",",
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Write a schema file to fill in: names and kinds of columns, never a value."""
+    from privgmm.cli import schema as body
+    from privgmm.cli.table import table
 
-
-class MechanismName(StrEnum):
-    PROVEN = "proven"
-    PUBLISHED = "published"
-
-
-class AdjacencyName(StrEnum):
-    REPLACE = "replace"
-    ADD_REMOVE = "add-remove"
-
-
-class WeightsName(StrEnum):
-    KL = "kl"
-    COUNTS = "counts"
-
-
-class Engine(StrEnum):
-    LOCAL = "local"
-    DASK = "dask"
-
-
-Seed = Annotated[
-    int | None,
-    typer.Option(help="For experiments only: a seeded release is stamped not publishable."),
-]
+    body.run(table(data, separator, decimal, encoding), label, output, overwrite)
 
 
 @app.command()
 def release(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of parts.")],
+    data: Annotated[Path, typer.Argument(help=TABLE)],
     epsilon: Annotated[float, typer.Option(help="Privacy loss bound.")],
     delta: Annotated[float, typer.Option(help="Probability the bound may fail, e.g. 1e-5.")],
     unit: Annotated[Unit, typer.Option(help="What is protected: each label, or each record.")],
     label: Annotated[str | None, typer.Option(help="The label column.")] = None,
+    schema: SchemaFile = None,
     components: Annotated[
         int | None, typer.Option(help="Without --label: how many components to fit.")
     ] = None,
@@ -94,34 +100,99 @@ def release(
     center: Annotated[
         Path | None, typer.Option(help="CSV file with one row: the center of the ball.")
     ] = None,
-    classes: Annotated[str | None, typer.Option(help="The public class list: a,b,c.")] = None,
-    columns: Annotated[str | None, typer.Option(help="Feature columns: c1,c2.")] = None,
+    classes: Annotated[str | None, typer.Option(help='The public class list: a,b,"c, d".')] = None,
+    classes_from_data: Annotated[
+        bool,
+        typer.Option(
+            "--classes-from-data",
+            help="Read the class list from the private labels: a release not to be published.",
+        ),
+    ] = False,
+    columns: Annotated[str | None, typer.Option(help='Feature columns: c1,c2,"c, 3".')] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="Whose row it is: all rows of a person are protected together."),
+    ] = None,
+    count: Annotated[
+        Count, typer.Option(help="With --person: each person counts once, or each row.")
+    ] = Count.PERSONS,
+    max_rows: Annotated[
+        int | None, typer.Option(help="With --count rows: at most so many rows of a person.")
+    ] = None,
+    on_bad_row: Annotated[
+        OnBadRow,
+        typer.Option(help="Refuse a table with unusable rows, or let them count for nothing."),
+    ] = OnBadRow.REFUSE,
     preprocess: Annotated[
         str | None,
         typer.Option(help="log,standardise,pca:5; or a JSON file with public parameters."),
     ] = None,
     mechanism: Annotated[MechanismName, typer.Option()] = MechanismName.PROVEN,
-    adjacency: Annotated[AdjacencyName, typer.Option()] = AdjacencyName.REPLACE,
-    weights: Annotated[
-        WeightsName,
-        typer.Option(help="Least expected divergence, or the noisy class frequencies."),
-    ] = WeightsName.KL,
+    adjacency: Annotated[
+        AdjacencyName,
+        typer.Option(help="Record level; add and remove apart are of the published mechanism."),
+    ] = AdjacencyName.REPLACE,
+    objective: Annotated[
+        ObjectiveName,
+        typer.Option(help="Close in both directions of KL, or in the paper's alone."),
+    ] = ObjectiveName.BALANCED,
+    components_per_class: Annotated[
+        str, typer.Option(metavar="C|auto", help="Gaussians inside each class of the model.")
+    ] = "1",
     ledger: Annotated[
         Path | None, typer.Option(help="Ledger to charge before noise is drawn.")
     ] = None,
+    ledger_table: Annotated[
+        str | None,
+        typer.Option(help="The ledger's name for this table, if the ledger knows another one."),
+    ] = None,
+    note: Annotated[str, typer.Option(help="For the ledger: what the release is for.")] = "",
     engine: Annotated[Engine, typer.Option()] = Engine.LOCAL,
     scheduler: Annotated[
         str | None, typer.Option(help="With --engine dask: a scheduler's address.")
     ] = None,
+    smoothing: Annotated[
+        float | None, typer.Option(help="Published mechanism: lambda of its weights, 0.001.")
+    ] = None,
+    solver: Annotated[
+        Solver | None, typer.Option(help="Published mechanism: Algorithm 1, or (P2) jointly.")
+    ] = None,
+    scalable: Annotated[
+        bool, typer.Option("--scalable", help="Published mechanism: (eqr5) with the stated ball.")
+    ] = False,
+    neighbours: Annotated[
+        Neighbours | None,
+        typer.Option(help="Published mechanism: which flips move a mean in (eq10)."),
+    ] = None,
     seed: Seed = None,
     output: Annotated[Path, typer.Option("-o", "--output")] = Path("release.json"),
+    overwrite: Overwrite = False,
+    separator: Separator = ",",
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not show and ask first what is to be released.")
+    ] = False,
+    diagnose: Annotated[
+        bool,
+        typer.Option(
+            "--diagnose", help="Tell you, and only you, what part of the rows is clipped."
+        ),
+    ] = False,
 ) -> None:
     """Publish a table as a mixture with a differential-privacy guarantee."""
     from privgmm.cli import release as body
+    from privgmm.cli.table import table
 
+    paper = {
+        "smoothing": smoothing,
+        "method": None if solver is None else solver.value,
+        "scalable": scalable or None,
+        "neighbours": None if neighbours is None else neighbours.value,
+    }
     body.run(
         body.Options(
-            data,
+            table(data, separator, decimal, encoding),
             label,
             unit.value,
             epsilon,
@@ -135,12 +206,25 @@ def release(
             preprocess,
             mechanism.value,
             adjacency.value,
-            weights.value,
+            objective.value,
             ledger,
+            ledger_table,
+            note,
             engine.value,
             scheduler,
             seed,
             output,
+            on_bad_row.value,
+            classes_from_data,
+            {name: value for name, value in paper.items() if value is not None},
+            schema,
+            overwrite,
+            yes,
+            person,
+            count.value,
+            max_rows,
+            diagnose,
+            components_per_class,
         )
     )
 
@@ -163,14 +247,21 @@ def show(
 def sample(
     path: Annotated[Path, typer.Argument(metavar="RELEASE")],
     n: Annotated[int, typer.Option("-n", help="How many rows.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="OUT.csv or OUT.parquet")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="OUT.csv, OUT.parquet or OUT.xlsx")
+    ],
     per_class: Annotated[bool, typer.Option(help="N rows of every class.")] = False,
+    given: Annotated[
+        str | None, typer.Option(help="Rows under a condition: COLUMN=VALUE,...")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the sample repeatable.")] = None,
+    schema: SchemaFile = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw synthetic rows from a release; costs no privacy."""
     from privgmm.cli import sample as body
 
-    body.run(path, n, output, per_class, seed)
+    body.run(path, n, output, per_class, seed, overwrite, given, schema)
 
 
 @app.command()
@@ -183,36 +274,61 @@ def demo(out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("dem
 
 @app.command()
 def plan(
-    n: Annotated[str, typer.Option("--n", help="Table sizes: N or N1,N2,...")],
-    classes: Annotated[int, typer.Option(help="Number of classes.")],
-    dim: Annotated[int, typer.Option(help="Number of feature columns.")],
     unit: Annotated[Unit, typer.Option(help="What is protected: each label, or each record.")],
+    n: Annotated[str | None, typer.Option("--n", help="Table sizes: N or N1,N2,...")] = None,
+    persons: Annotated[
+        str | None, typer.Option(help="Instead of --n, numbers of persons, who are protected.")
+    ] = None,
+    rows_per_person: Annotated[
+        int | None, typer.Option(help="With --persons: how many rows each has.")
+    ] = None,
+    classes: Annotated[int | None, typer.Option(help="Number of classes.")] = None,
+    dim: Annotated[int | None, typer.Option(help="Number of feature columns.")] = None,
     epsilon: Annotated[str, typer.Option(help="Epsilons: E1,E2,...")] = "0.5,1,2,4",
     delta: Annotated[float, typer.Option()] = 1e-5,
+    schema: SchemaFile = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(help="LO,HI for all columns, or a CSV file with columns column,lo,hi."),
+    ] = None,
     radius: Annotated[float | None, typer.Option(help="Ball to state at record level.")] = None,
+    shape: Annotated[
+        ShapeName, typer.Option(help="What columns look like: bells, spikes (zeros), heavy tails.")
+    ] = ShapeName.BELLS,
     target_kl: Annotated[
         float | None, typer.Option(help="Report the smallest epsilon that reaches this KL.")
     ] = None,
-    rehearsals: Annotated[int, typer.Option(help="Invented tables per row.")] = 10,
+    rehearsals: Annotated[
+        int, typer.Option(help="Invented tables per row, at least; more where results scatter.")
+    ] = 5,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Plot: OUT.svg, .png or .pdf")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
-    """Forecast KL and accuracy for sizes and epsilons; touches no private data."""
+    """Forecast how far off a release will be, for sizes and epsilons; touches no private data."""
     from privgmm.cli import plan as body
-    from privgmm.plan import Question
 
-    question = Question(
-        tuple(int(size) for size in body.numbers(n, int, "--n")),
-        classes,
-        dim,
-        unit.value,
-        body.numbers(epsilon, float, "--epsilon"),
-        delta,
-        radius,
-        rehearsals,
+    body.run(
+        body.Options(
+            n,
+            persons,
+            rows_per_person,
+            classes,
+            dim,
+            unit.value,
+            epsilon,
+            delta,
+            radius,
+            bounds,
+            schema,
+            shape.value,
+            rehearsals,
+            target_kl,
+            output,
+            overwrite,
+        )
     )
-    body.run(question, target_kl, output)
 
 
 @app.command()
@@ -223,11 +339,18 @@ def report(
         Path | None, typer.Option(help="The private table, for a copy that stays inside.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="The label column of --reference.")] = None,
+    schema: SchemaFile = None,
+    overwrite: Overwrite = False,
+    separator: Separator = ",",
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Write one self-contained HTML page about a release."""
     from privgmm.cli import report as body
+    from privgmm.cli.table import table
 
-    body.run(path, output, reference, label)
+    rows = None if reference is None else table(reference, separator, decimal, encoding)
+    body.run(path, output, rows, label, overwrite, schema)
 
 
 @app.command()
@@ -246,7 +369,7 @@ def audit(
         bool, typer.Option("--inference", help="How often attackers guess right, instead.")
     ] = False,
     seconds: Annotated[
-        float, typer.Option(help="Time for attacks on whole proven releases.")
+        float, typer.Option(help="Time for attacks on whole proven releases, and again on files.")
     ] = 30.0,
 ) -> None:
     """Attack a mechanism and report a lower bound on its epsilon; touches no private data."""

@@ -28,6 +28,7 @@ def run(
     inference: bool = False,
     seconds: float = 30.0,
 ) -> None:
+    """``privgmm audit``: attacks, one row each."""
     if output is not None and output.suffix.lower() not in PLOT_KINDS:
         raise InputError(f"Name the picture {', '.join(PLOT_KINDS)}, got {output.name!r}.")
     if not 0 <= seconds < math.inf:

@@ -34,7 +34,7 @@ def run(out: Path) -> None:
             feature_names=[str(name) for name in iris.feature_names],
             label_name="species",
         )
-    result.save(out / "release.json")
+    result.save(out / "release.json", replace=True)
     print(f"Wrote {plain(out / 'release.json')}: {result.guarantee.promise}")
     write_report(result, out / "report.html")
     print(f"Wrote {plain(out / 'report.html')}: open it in a browser.")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_guesses(mechanism: str, unit: str, guesses: Sequence[Success]) -> None:
+    """How often attackers guessed right, beside the ceiling."""
     from rich.console import Console
     from rich.table import Table
 

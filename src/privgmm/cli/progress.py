@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 Progress = Callable[[int], None]
 
@@ -21,23 +22,54 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
+class Watch:
+    """What is being done, the part of the budget that is spent, and rows that were passed over.
+
+    On a terminal one moving line; elsewhere nothing.
+    """
+
+    def __init__(self, status: Any = None) -> None:
+        self._status = status
+        self._words, self._spent, self._rows = "", 0.0, 0
+
+    def stage(self, words: str, spent: float) -> None:
+        """Now ``words`` is done, and so much of the budget, 0 to 1, is spent."""
+        self._words, self._spent, self._rows = words, spent, 0
+        self._show()
+
+    def passed(self, rows: int) -> None:
+        """So many more rows were passed over."""
+        self._rows += rows
+        self._show()
+
+    def _show(self) -> None:
+        if self._status is not None:
+            rows = f", {self._rows:,} rows passed over" if self._rows else ""
+            self._status.update(f"{self._spent:4.0%} of the budget spent; {self._words}{rows} ...")
+
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """Leave the terminal to somebody else, e.g. to ask a question."""
+        if self._status is None:
+            yield
+            return
+        self._status.stop()
+        try:
+            yield
+        finally:
+            self._status.start()
+
+
 @contextlib.contextmanager
-def passing(what: str) -> Iterator[Progress]:
-    """Like ``working``, with a count of the rows that were passed over."""
+def watching() -> Iterator[Watch]:
+    """A line that says how far a release is, on a terminal's stderr only."""
     if not sys.stderr.isatty():
-        yield lambda rows: None
+        yield Watch()
         return
     from rich.console import Console
 
-    total = 0
-    with Console(stderr=True).status(f"{what} ...") as status:
-
-        def passed(rows: int) -> None:
-            nonlocal total
-            total += rows
-            status.update(f"{what} ... {total:,} rows passed over")
-
-        yield passed
+    with Console(stderr=True).status("...") as status:
+        yield Watch(status)
 
 
 @contextlib.contextmanager

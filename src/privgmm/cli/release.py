@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from privgmm.cli.progress import Progress, passing
+from privgmm.cli.announce import announce, confirm
+from privgmm.cli.progress import Watch, watching
+from privgmm.cli.stated import bounds_of, center_of, listed
+from privgmm.cli.stopping import Terminated
 from privgmm.cli.terminal import plain
+from privgmm.data.parts import TableFile
 from privgmm.errors import InputError
 from privgmm.files import check_target
-from privgmm.model.mixture import ClassName
+from privgmm.model.schema import Schema
 from privgmm.releases.guarantee import Unit
+
+if TYPE_CHECKING:
+    from privgmm.curate.request import MechanismName, RecordAdjacency
+    from privgmm.ledger import Charge
 
 
 @dataclass(frozen=True)
 class Options:
     """The command line of ``privgmm release``."""
 
-    data: Path
+    data: TableFile
     label: str | None
     unit: Unit
     epsilon: float
@@ -34,19 +41,35 @@ class Options:
     classes: str | None
     columns: str | None
     preprocess: str | None
-    mechanism: Literal["proven", "published"]
-    adjacency: Literal["replace", "add-remove"]
-    weights: Literal["kl", "counts"]
+    mechanism: MechanismName
+    adjacency: RecordAdjacency
+    objective: Literal["balanced", "paper"]
     ledger: Path | None
+    ledger_table: str | None
+    note: str
     engine: str
     scheduler: str | None
     seed: int | None
     output: Path
+    on_bad_row: Literal["refuse", "drop"]
+    classes_from_data: bool
+    # Options of the published method, as ``privgmm.release`` takes them.
+    published: dict[str, Any]
+    schema: Path | None = None
+    overwrite: bool = False
+    yes: bool = False
+    person: str | None = None
+    count: Literal["persons", "rows"] = "persons"
+    max_rows: int | None = None
+    diagnose: bool = False
+    components_per_class: str = "1"
 
 
 def run(options: Options) -> None:
+    """``privgmm release``: one table in, one release file out."""
     from privgmm.curate import release
     from privgmm.privacy.accounting import check_epsilon_delta
+    from privgmm.releases.how_far import not_usable
 
     check_epsilon_delta(options.epsilon, options.delta)
     check_target(
@@ -56,69 +79,162 @@ def run(options: Options) -> None:
         options.center,
         options.bounds,
         options.preprocess,
+        options.schema,
+        overwrite=options.overwrite,
     )
-    if options.label is None and options.components is None:
+    schema = Schema() if options.schema is None else Schema.load(options.schema)
+    label = options.label or schema.label
+    if label is None and options.components is None:
         raise InputError("Name the label column with --label, or give --components without one.")
+    _check_classes(options, schema)
     if options.scheduler is not None and options.engine != "dask":
         raise InputError("A scheduler goes with --engine dask.")
-    with _client(options) as client, passing("Releasing") as progress:
+    charge = _charge(options)
+    if not options.yes:
+        announce(options, schema)
+    with (
+        _telling_what_was_spent(charge),
+        _client(options) as client,
+        watching() as watch,
+    ):
         result = release(
-            **_rows(options, progress, client),
+            **_rows(options, schema, client),
             epsilon=options.epsilon,
             delta=options.delta,
             unit=options.unit,
             radius=options.radius,
-            center=None if options.center is None else _center(options.center),
+            center=None if options.center is None else center_of(options.center),
             mechanism=options.mechanism,
             adjacency=options.adjacency,
-            weights=options.weights,
+            objective=options.objective,
+            components_per_class=_per_class(options.components_per_class),
             seed=options.seed,
+            published=options.published,
             n_components=options.components,
-            label_name=options.label or "component",
-            ledger=options.ledger,
+            label_name=label or "component",
+            ledger=charge,
+            note=options.note,
+            ledger_table=options.ledger_table,
+            on_bad_row=options.on_bad_row,
+            progress=watch.passed,
+            stage=watch.stage,
+            diagnose=_telling(options, watch) if options.diagnose else None,
         )
-        result.save(options.output)
+        result.save(options.output, replace=True)
     if options.mechanism == "published":
         print("Note: the published method's guarantee is not proven; do not rely on it.")
-    print(f"Wrote {plain(options.output)}: {result.guarantee.promise}")
+    print(f"Wrote {plain(options.output)}: {plain(result.guarantee.promise)}")
+    for sentence in not_usable(result):
+        print(plain(sentence))
+    if charge is not None:
+        _print_rest(charge)
 
 
-def _rows(options: Options, progress: Progress, client: Any) -> dict[str, Any]:
-    """The arguments that say which rows: a path where passes will do, arrays otherwise."""
-    columns, steps = _listed(options.columns), _steps(options.preprocess)
-    if client is not None or (options.mechanism == "proven" and not steps):
-        from privgmm.statistics.opening import file_features
+def _telling(options: Options, watch: Watch) -> Callable[[tuple[str, ...]], None]:
+    """Shows a diagnosis and, where somebody can answer, asks before anything is spent."""
 
-        names = file_features(options.data, columns, options.label)
-        return {
-            "X": options.data,
-            "label": options.label,
-            "columns": columns,
-            "classes": _listed(options.classes),
-            "bounds": _bounds(options.bounds, names),
-            "preprocessing": steps,
-            "client": client,
-            "progress": progress,
-        }
-    from privgmm.frames import read_table
+    def tell(sentences: tuple[str, ...]) -> None:
+        with watch.still():
+            for sentence in sentences:
+                print(f"For your eyes only: {plain(sentence)}", file=sys.stderr)
+            if not options.yes:
+                confirm()
 
-    table = read_table(options.data, columns=columns, label=options.label)
+    return tell
+
+
+def _charge(options: Options) -> Charge | None:
+    from privgmm.ledger import Charge, Ledger
+
+    if options.ledger is None:
+        return None
+    return Charge(Ledger(options.ledger), Path(options.data).name, options.output.name)
+
+
+@contextmanager
+def _telling_what_was_spent(charge: Charge | None) -> Iterator[None]:
+    """Whoever interrupts a release, or loses it to a full disk, hears what it has cost already."""
+    try:
+        yield
+    except InputError as problem:
+        spent = "" if charge is None else _spent(charge)
+        if not spent:
+            raise
+        raise InputError(f"{problem} {spent}") from None
+    except (KeyboardInterrupt, Terminated) as stop:
+        spent = "" if charge is None else _spent(charge) or "Nothing was spent."
+        # A kind of its own: the parser swallows KeyboardInterrupt.
+        raise Terminated(spent, stop.code if isinstance(stop, Terminated) else 130) from None
+
+
+def _spent(charge: Charge) -> str:
+    """What this release has written into the ledger."""
+    where = charge.ledger.path
+    try:
+        rows = charge.ledger.charged()
+    except InputError:
+        return f"The ledger {where} may be charged; see 'privgmm ledger show'."
+    return " ".join(
+        f"The ledger {where} is charged: epsilon={row.epsilon:g} at delta={row.delta:g} stays spent "
+        f"(entry {row.number})."
+        for row in rows
+    )
+
+
+def _print_rest(charge: Charge) -> None:
+    """What is left; the release stands, so a ledger that cannot be read now is no failure of it."""
+    try:
+        rest = [budget.words for budget in charge.ledger.budgets()]
+    except InputError as problem:
+        rest = [f"What remains is not known: {problem}"]
+    for words in rest:
+        print(plain(f"Ledger {charge.ledger.path}: {words}"))
+
+
+def _check_classes(options: Options, schema: Schema) -> None:
+    """Names read from private labels are published without protection: only if the user says so."""
+    stated = options.classes is not None or schema.classes is not None
+    labelled = options.label is not None or schema.label is not None
+    if options.classes_from_data and stated:
+        raise InputError("State the classes or give --classes-from-data, not both.")
+    if labelled and not stated and not options.classes_from_data:
+        how = (
+            "--classes a,b,c" if options.schema is None else f"classes = [...] in {options.schema}"
+        )
+        raise InputError(
+            f"State the class list with {how}; --classes-from-data reads it from the "
+            "private labels instead, and makes a release that must not be published."
+        )
+
+
+def _rows(options: Options, schema: Schema, client: Any) -> dict[str, Any]:
+    """The arguments that say which rows of the file or folder."""
     return {
-        "X": table.X,
-        "y": table.labels,
-        "classes": _classes(options.classes, table.labels),
-        "bounds": _bounds(options.bounds, table.feature_names),
-        "preprocessing": steps,
-        "feature_names": table.feature_names,
+        "X": options.data,
+        "schema": schema,
+        "label": options.label,
+        "columns": listed(options.columns),
+        "person": options.person,
+        "count": options.count,
+        "max_rows": options.max_rows,
+        "classes": listed(options.classes),
+        "bounds": bounds_of(options.bounds),
+        "preprocessing": _steps(options.preprocess),
+        "client": client,
     }
 
 
 def _client(options: Options) -> AbstractContextManager[Any]:
     if options.engine == "local":
         return nullcontext()
-    from privgmm.statistics.dask_opening import connected
+    from privgmm.data.dask_opening import connected
 
     return connected(options.scheduler)
+
+
+def _per_class(text: str) -> Any:
+    """A number or "auto", as ``privgmm.release`` takes and checks them."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text
 
 
 def _steps(text: str | None) -> list[Any]:
@@ -130,62 +246,3 @@ def _steps(text: str | None) -> list[Any]:
 
         return list(public_steps(Path(text)))
     return [part.strip() for part in text.split(",")]
-
-
-def _listed(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",")]
-
-
-def _classes(text: str | None, labels: NDArray[np.generic] | None) -> list[ClassName] | None:
-    """The stated class list in the type of the label column."""
-    names = _listed(text)
-    if names is None or labels is None or labels.dtype.kind not in "iufb":
-        return None if names is None else list(names)
-    try:
-        if labels.dtype.kind == "b":
-            return [{"true": True, "false": False}[name.lower()] for name in names]
-        return [float(n) if labels.dtype.kind == "f" else int(n) for n in names]
-    except (KeyError, ValueError):
-        raise InputError(
-            "The label column holds numbers, so --classes must list numbers."
-        ) from None
-
-
-def _bounds(text: str | None, features: tuple[str, ...]) -> Any:
-    """LO,HI for all columns, or a CSV file with the columns ``column,lo,hi``."""
-    if text is None:
-        return None
-    parts = text.split(",")
-    if len(parts) == 2:
-        try:
-            return float(parts[0]), float(parts[1])
-        except ValueError:
-            pass
-    return _bounds_file(Path(text), features)
-
-
-def _bounds_file(path: Path, features: tuple[str, ...]) -> tuple[list[float], list[float]]:
-    import csv
-
-    hint = f"{path} must be a CSV file with the columns column,lo,hi and a line for every feature"
-    try:
-        with path.open(newline="", encoding="utf-8") as handle:
-            ranges = {
-                row["column"]: (float(row["lo"]), float(row["hi"]))
-                for row in csv.DictReader(handle)
-            }
-    except (OSError, KeyError, TypeError, ValueError, csv.Error):
-        raise InputError(f"{hint}; or give --bounds LO,HI.") from None
-    missing = [name for name in features if name not in ranges]
-    if missing:
-        raise InputError(f"{hint}; {len(missing)} features have none.")
-    return [ranges[name][0] for name in features], [ranges[name][1] for name in features]
-
-
-def _center(path: Path) -> list[float]:
-    """The numbers of a one-row CSV file, a header being allowed."""
-    try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        return [float(cell) for cell in lines[-1].split(",")]
-    except (OSError, ValueError, IndexError):
-        raise InputError(f"{path} must hold one row of numbers, the center of the ball.") from None

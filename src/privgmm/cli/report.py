@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+import numpy as np
 
 from privgmm.cli.progress import working
 from privgmm.cli.terminal import plain
+from privgmm.data import ArraySource
+from privgmm.data.parts import TableFile
 from privgmm.errors import InputError
 from privgmm.files import check_target
+from privgmm.model.schema import Schema
 from privgmm.releases import Release
+from privgmm.types import Floats, Labels
 
 
-def run(path: Path, output: Path, reference: Path | None, label: str | None) -> None:
+def run(
+    path: Path,
+    output: Path,
+    reference: TableFile | None,
+    label: str | None,
+    overwrite: bool = False,
+    schema: Path | None = None,
+) -> None:
+    """``privgmm report``: one HTML page about a release."""
     from privgmm.report import write_report
 
-    check_target(output, path, reference)
+    check_target(output, path, reference, overwrite=overwrite)
     release = Release.load(path)
+    if schema is not None:
+        label = label or Schema.load(schema).label
     rows = None
     if reference is not None:
-        from privgmm.frames import read_table
-        from privgmm.transform import apply_all
-
-        table = read_table(
-            reference,
-            columns=list(release.feature_names),
-            label=label or release.label_name,
-        )
-        if table.labels is None:
-            raise InputError("The reference needs labels; name the column with --label.")
-        rows = (apply_all(release.preprocessing, table.X), table.labels)
+        rows = _rows(release, reference, label or release.label_name)
     with working("Drawing the report"):
         write_report(release, output, reference=rows)
     print(f"Wrote {plain(output)}.")
     if rows is not None:
         print("Note: it shows the private reference; keep this copy inside.")
+
+
+def _rows(release: Release, reference: TableFile, label: str) -> tuple[Floats, Labels]:
+    """The private rows as the release read them: its columns as stated, and bad rows by its rule."""
+    from privgmm.curate.statement import DROPPED, DROPPED_CELLS
+    from privgmm.data.opening import open_rows
+
+    opened = open_rows(
+        reference,
+        label=label,
+        columns=release.feature_names,
+        classes=release.mixture.classes,
+        drop_bad=not {DROPPED, DROPPED_CELLS}.isdisjoint(release.guarantee.notes),
+        in_memory=sys.maxsize,
+        stated=release.columns,
+    )
+    source = opened.source
+    assert isinstance(source, ArraySource)  # whatever its size
+    kept = source.codes >= 0
+    if not kept.any():
+        raise InputError(f"{reference} has no rows of the release's classes.")
+    return source.X[kept], np.take(release.mixture.class_array, source.codes[kept])

@@ -14,7 +14,7 @@ import typer
 from privgmm.errors import InputError
 
 if TYPE_CHECKING:
-    from privgmm.reproduce.runner import Progress, Result
+    from privgmm.reproduce.harness.runner import Progress, Result
 
 
 def reproduce(
@@ -30,14 +30,19 @@ def reproduce(
     ),
     seed: Annotated[int, typer.Option(help="The paper's is 42.")] = 42,
     page: Annotated[
-        Path | None, typer.Option(help="With all: also write the page of results here.")
+        Path | None,
+        typer.Option(
+            help="With all: also write the page of results here; ci and epsilon then take five "
+            "times the trials."
+        ),
     ] = None,
 ) -> None:
     """Measure the paper's figures anew, with the proven mechanism beside the published one.
 
     Names: ci, epsilon, n, k, d, d-large, iris-epsilon, iris-marginals, ami-epsilon, ami-marginals,
-    mnist-epsilon, mnist-accuracy, mnist-mlp, record-b. Data is read from the folder PRIVGMM_DATA.
-    An interrupted run goes on where it stopped.
+    ami-sizes, mnist-epsilon, mnist-accuracy, mnist-pca, mnist-mlp, record-b, record-epsilon,
+    record-large. Data is read from the folder PRIVGMM_DATA. An interrupted run goes on where it
+    stopped.
     """
     run(figure, trials, jobs or os.cpu_count() or 1, out, seed, page)
 
@@ -45,8 +50,9 @@ def reproduce(
 def run(
     figure: str, trials: int, jobs: int, out: Path, seed: int, page: Path | None = None
 ) -> None:
-    from privgmm.reproduce.registry import chosen
-    from privgmm.reproduce.runner import reproduce
+    """``privgmm reproduce``: figures of the paper's section V."""
+    from privgmm.reproduce.figures import chosen
+    from privgmm.reproduce.harness.runner import reproduce
 
     experiments = chosen(figure)
     if page is not None and figure != "all":
@@ -59,14 +65,15 @@ def run(
     try:
         for experiment in experiments:
             with bar(experiment.name) as progress:
-                result = reproduce(experiment, out, trials, jobs, seed, progress)
+                times = 1 if page is None else experiment.page_factor
+                result = reproduce(experiment, out, times * trials, jobs, seed, progress)
             print(result.line, flush=True)
             results.append(result)
     except KeyboardInterrupt:
         print("Interrupted; finished trials are kept, the same command goes on.", file=sys.stderr)
         raise typer.Exit(130) from None
     if page is not None:
-        from privgmm.reproduce.page import write_page
+        from privgmm.reproduce.page.page import write_page
 
         write_page(results, out, page)
         print(f"Wrote {page}.")

@@ -9,6 +9,7 @@ from privgmm.releases import Release
 
 
 def run(path: Path, as_json: bool, registry: bool) -> None:
+    """``privgmm show``: what was promised and what is known."""
     if as_json and registry:
         raise InputError("Choose one of --json and --registry.")
     release = Release.load(path)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from privgmm.curate.request import Request
+import numpy as np
+
+from privgmm.curate.request import Made, Request, warn_of_delta
 from privgmm.curate.statement import assumed_public, limits, notes
+from privgmm.data import Source
+from privgmm.data.features import ArrayFeatures, Features
+from privgmm.data.region import Region, stated_region
+from privgmm.data.source import MappedSource
+from privgmm.model.columns import Column
+from privgmm.model.components import ComponentMixture
+from privgmm.model.encoding import Encoding
 from privgmm.model.mixture import Floats, Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, SeededNoise
-from privgmm.region import Region, stated_region
-from privgmm.releases import Guarantee, Mechanism
-from privgmm.statistics import ArraySource, Source
-from privgmm.statistics.features import ArrayFeatures, Features
-from privgmm.statistics.mapped import MappedSource
-from privgmm.transform import Standardise, Step, prepare
+from privgmm.proven.record.rounds import Grid, step_grid
+from privgmm.proven.uncertainty import Estimate
+from privgmm.releases import Guarantee
+from privgmm.transform import Standardise, Step
+from privgmm.transform.prepare import prepare
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,15 +35,32 @@ class Rows:
     features: Features | None
 
 
-def proven(request: Request) -> tuple[Mixture, Guarantee, tuple[Step, ...]]:
-    """A mixture, its statement and the preprocessing that belongs to it."""
+def proven(request: Request) -> Made:
+    """Ask the curator until the budget is spent, and state what that is worth."""
     noise: NoiseSource = OpenDPNoise() if request.seed is None else SeededNoise(request.seed)
-    curator = Curator(request.source, noise, request.adjacency, request.epsilon, request.delta)
+    curator = Curator(
+        request.source, noise, request.adjacency, request.epsilon, request.delta, request.stage
+    )
     rows = _prepared(request, curator)
     curator.look_at(rows.source)
-    weights, means, covariances = _estimate(request, rows, curator)
+    encoding: Encoding | None = None
+    if all(column.plain for column in request.columns):
+        found = _estimate(request, rows, curator)
+    else:
+        from privgmm.proven.record.mixed import release_mixed
+
+        found, encoding = release_mixed(
+            curator, rows.source, request.columns, len(request.classes), request.public_units,
+            request.objective,
+        )  # fmt: skip
+    weights, means, covariances, errors, parts, margins = found
     if rows.region is not None:
         means, covariances = rows.region.from_unit(means, covariances)
+        errors = errors and errors.moved(rows.region.scale, rows.region.center)
+        margins = margins and margins.moved(rows.region.scale, rows.region.center)
+        if parts is not None:
+            moved = rows.region.from_unit(parts.means, parts.covariances)
+            parts = parts._replace(means=moved[0], covariances=moved[1])
     guarantee = Guarantee(
         status="proven",
         unit=request.unit,
@@ -43,16 +68,20 @@ def proven(request: Request) -> tuple[Mixture, Guarantee, tuple[Step, ...]]:
         epsilon=request.epsilon,
         delta=request.delta,
         mu=curator.mu,
-        publishable=noise.publishable,
-        mechanisms=tuple(
-            Mechanism(m.query, m.coordinates, m.sensitivity, m.sigma, m.mu)
-            for m in curator.mechanisms
-        ),
+        publishable=noise.publishable and not request.rows.classes_from_data,
+        mechanisms=curator.mechanisms,
         assumed_public=assumed_public(request),
         not_protected=limits(request),
         notes=notes(request, rows.steps),
+        seeded=not noise.publishable,
+        classes_from_data=request.rows.classes_from_data,
+        person=request.person,
     )
-    return Mixture(weights, means, covariances, request.classes), guarantee, rows.steps
+    if request.public_units is None:
+        warn_of_delta(request, curator.noisy_rows)
+    mixture = Mixture(weights, means, covariances, request.classes)
+    components = parts and ComponentMixture(Mixture(*parts[:3]), parts.owners, request.classes)
+    return Made(mixture, guarantee, rows.steps, errors, components, margins, encoding)
 
 
 def _prepared(request: Request, curator: Curator) -> Rows:
@@ -60,24 +89,26 @@ def _prepared(request: Request, curator: Curator) -> Rows:
     if not request.preprocessing:
         if request.unit == "label":
             return Rows(request.source, (), None, request.rows.features)
+        if not all(column.plain for column in request.columns):
+            return Rows(request.source, (), None, None)
         region = stated_region(request.source.dim, **request.stated)
         return Rows(MappedSource(request.source, region.to_unit), (), region, None)
-    memory = request.in_memory("Preprocessing")
+    memory = request.in_memory
 
     def pay(rows: Floats, lo: Floats, hi: Floats) -> Standardise:
         from privgmm.transform.private import standardise_privately
 
         # The rows so far are the same records, each mapped on its own.
-        curator.look_at(ArraySource(rows, memory.codes, memory.n_classes))
+        curator.look_at(replace(memory, X=rows))
         mu = curator.mu * math.sqrt(request.preprocessing_share)
-        return standardise_privately(curator, lo, hi, mu, request.public_n_rows)
+        return standardise_privately(curator, lo, hi, mu, request.public_units)
 
-    prepared = prepare(
+    prepared = request.prepared or prepare(
         request.preprocessing, memory.X, request.unit, paid_standardise=pay, **request.stated
     )
-    source = ArraySource(prepared.X, memory.codes, memory.n_classes)
+    source = replace(memory, X=prepared.X)
     if request.unit == "label":
-        return Rows(source, prepared.steps, None, ArrayFeatures(prepared.X))
+        return Rows(source, prepared.steps, None, ArrayFeatures(prepared.X, memory.shares))
     region = stated_region(source.dim, **{**_NOTHING_STATED, **prepared.region})
     return Rows(MappedSource(source, region.to_unit), prepared.steps, region, None)
 
@@ -85,18 +116,45 @@ def _prepared(request: Request, curator: Curator) -> Rows:
 _NOTHING_STATED = {"bounds": None, "radius": None, "center": None}
 
 
-def _estimate(request: Request, rows: Rows, curator: Curator) -> tuple[Floats, Floats, Floats]:
+def _estimate(request: Request, rows: Rows, curator: Curator) -> Estimate:
     k = len(request.classes)
     if rows.features is not None:
         from privgmm.proven.label import release_label
 
-        return release_label(rows.features, curator, k, request.weights)
+        request.stage("grouping the public features", 0.0)
+        return release_label(
+            rows.features,
+            curator,
+            k,
+            request.objective,
+            totals_public=not request.drop_bad,
+            components=request.components_per_class,
+        )
     if not request.labelled:
-        from privgmm.proven.em import release_unlabelled
+        from privgmm.proven.unlabelled.em import release_unlabelled
 
         return release_unlabelled(
-            curator, k, rows.source.dim, request.public_n_rows, request.weights
+            curator, k, rows.source.dim, request.public_units, request.objective
         )
     from privgmm.proven.record import release_record
 
-    return release_record(curator, k, rows.source.dim, request.public_n_rows, request.weights)
+    assert rows.region is not None
+    return release_record(
+        curator, k, rows.source.dim, request.public_units, request.objective, rows.region.extent,
+        request.components_per_class,
+        shapes=True, grid=None if rows.steps else _grid(request.columns, rows.region),
+    )  # fmt: skip
+
+
+def _grid(columns: tuple[Column, ...], region: Region) -> Grid | None:
+    """Bins for columns whose ranges were stated, whole steps each where steps were too; None without ranges."""
+    if any(column.lo is None for column in columns):
+        return None
+    low, high, step = np.array(
+        [
+            (column.lo, column.hi, np.nan if column.step is None else column.step)
+            for column in columns
+        ]
+    ).T
+    center, scale = region.center, region.scale
+    return step_grid((low - center) / scale, (high - center) / scale, step / scale)

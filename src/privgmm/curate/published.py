@@ -3,41 +3,65 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privgmm import published as paper
-from privgmm.curate.request import Request
+from privgmm.curate.request import Made, Request
 from privgmm.curate.statement import assumed_public, notes
+from privgmm.data.region import stated_region
 from privgmm.errors import InputError
-from privgmm.model.mixture import Mixture
-from privgmm.region import stated_region
+from privgmm.model import label_by_kmeans
+from privgmm.model.mixture import Floats, Mixture
+from privgmm.published.options import options_from
 from privgmm.releases import Guarantee
-from privgmm.transform import Step, prepare
+from privgmm.transform import Step
+from privgmm.transform.prepare import prepare
+
+# The paper treats each way in which a table can differ by a record apart (section IV-C).
+_RECORD = {"replace": "record-change", "remove": "record-remove", "add": "record-add"}
+_KMEANS = (
+    "Labels by K-means, the paper's footnote 1: they are computed from the features, unprotected, so "
+    "protecting them protects nothing."
+)
 
 
-def published(request: Request) -> tuple[Mixture, Guarantee, tuple[Step, ...]]:
-    """A mixture drawn by Algorithm 1, its as-published statement, and the preprocessing."""
-    if not request.labelled:
+def check_published(request: Request) -> None:
+    """Refuse what the paper's method cannot do, before anything is paid."""
+    options = options_from(request.published)
+    paper_adjacency(request)
+    if request.person is not None:
         raise InputError(
-            "The published method needs labels; label the rows first "
-            "(privgmm.model.label_by_kmeans is the paper's way, and is not private)."
+            "The published method protects rows, not persons; use the proven mechanism, or aggregate first."
         )
-    memory = request.in_memory("The published method")
+    if options.scalable and request.unit == "label":
+        if request.preprocessing:
+            raise InputError(
+                "The scalable noise needs a stated ball, which preprocessing at label level does not "
+                "carry along; preprocess the table first."
+            )
+        stated_region(request.source.dim, **request.stated)
+
+
+def published(request: Request) -> Made:
+    """A mixture drawn by Algorithm 1, its as-published statement, the preprocessing, and no errors."""
+    options = options_from(request.published)
+    adjacency = paper_adjacency(request)
+    memory = request.in_memory
     steps: tuple[Step, ...] = ()
     X, stated = memory.X, request.stated
     if request.preprocessing:
-        prepared = prepare(request.preprocessing, X, request.unit, **stated)
+        prepared = request.prepared or prepare(request.preprocessing, X, request.unit, **stated)
         steps, X = prepared.steps, prepared.X
         stated = {"bounds": None, "radius": None, "center": None, **prepared.region}
-    adjacency, radius, shift = "label", None, np.zeros(X.shape[1])
-    if request.unit == "record":
-        adjacency = "record-change" if request.adjacency == "replace" else "record-remove"
+    radius, shift = None, np.zeros(X.shape[1])
+    if request.unit == "record" or options.scalable:
         region = stated_region(X.shape[1], **stated)
         shift, radius = region.center, region.enclosing_radius
-    names = np.empty(len(request.classes), dtype=object)
-    names[:] = request.classes
+    listed = memory.codes >= 0
+    X, codes = X[listed], memory.codes[listed]
     design = paper.design(
-        X - shift, names[memory.codes], epsilon=request.epsilon, delta=request.delta,
-        adjacency=adjacency, radius=radius, classes=request.classes,
+        X - shift, _labels(request, X, codes), epsilon=request.epsilon, delta=request.delta,
+        adjacency=adjacency, radius=radius, classes=request.classes, **options.choices,
     )  # fmt: skip
     drawn = design.draw(seed=request.seed)
     guarantee = Guarantee(
@@ -53,9 +77,47 @@ def published(request: Request) -> tuple[Mixture, Guarantee, tuple[Step, ...]]:
             "anything: the paper's privacy argument does not hold, see docs/guarantees.md",
         ),
         notes=(
-            f"The paper's split: {design.epsilon_weights:.6g} on the weights.",
+            split_note(design),
+            *(() if request.labelled else (_KMEANS,)),
             *notes(request, steps),
         ),
+        seeded=request.seed is not None,
+        classes_from_data=request.rows.classes_from_data,
     )
     mixture = Mixture(drawn.weights, drawn.means + shift, drawn.covariances, request.classes)
-    return mixture, guarantee, steps
+    return Made(mixture, guarantee, steps)
+
+
+def paper_adjacency(request: Request) -> str:
+    """The paper's name of what is protected; it has no mechanism that covers adding and removing at once."""
+    if request.unit == "label":
+        return "label"
+    if request.record_adjacency == "add-remove":
+        raise InputError(
+            "The published method protects either adding or removing a record, not both; choose the "
+            "adjacency 'add' or 'remove'."
+        )
+    return _RECORD[request.record_adjacency]
+
+
+def split_note(design: paper.Design) -> str:
+    """How the paper's Theorem 1 divides epsilon: eps_0, and eps_k and eps'_k of every class."""
+    names = ", ".join(str(name) for name in design.fitted.classes)
+    means, covariances = (
+        ", ".join(f"{value:.4g}" for value in values)
+        for values in (design.epsilon_means, design.epsilon_covariances)
+    )
+    return (
+        f"The paper's split of epsilon: {design.epsilon_weights:.4g} on the weights; by class ({names}) "
+        f"on the means {means} and on the covariances {covariances}. The total is the first plus the "
+        "largest sum of the other two."
+    )
+
+
+def _labels(request: Request, X: Floats, codes: NDArray[np.intp]) -> NDArray[np.object_]:
+    """The given labels, or those of K-means where there are none (footnote 1)."""
+    if not request.labelled:
+        codes = label_by_kmeans(X, len(request.classes), seed=request.seed or 0)
+    names = np.empty(len(request.classes), dtype=object)
+    names[:] = request.classes
+    return np.asarray(names[codes])

@@ -11,7 +11,7 @@ _COMPUTED_LABELS = (
 )
 _WEIGHTS = (
     "Weights minimise the expected divergence from the fitted model: a class whose shape the noise "
-    "hides gets less weight than its share of the rows (weights='counts' gives the shares)."
+    "hides gets less weight than its share of the rows (objective='balanced' gives the shares)."
 )
 _NOT_PROTECTED = {
     "label": "the features of every row, which this unit treats as public",
@@ -19,14 +19,34 @@ _NOT_PROTECTED = {
 }
 
 
+DROPPED = (
+    "Rows with a missing cell, a cell that is no number, or a label outside the class list counted for "
+    "nothing (on_bad_row='drop'); how many there were is not published."
+)
+
+
+DROPPED_CELLS = (
+    "Rows with a missing cell where none was declared, a level that was not stated, or a label outside the class "
+    "list counted for nothing (on_bad_row='drop'); how many there were is not published."
+)
+
+_NUMBER_OF_ROWS = "How many rows there are is protected; whoever can watch the machine may tell it from time and memory."
+
+
 def assumed_public(request: Request) -> tuple[str, ...]:
-    facts = ["the class list", "the column names"]
+    """Facts that the guarantee takes as known, one sentence each."""
+    facts, person = ["the class list", "the column names"], request.person
     if request.unit == "label":
         facts += ["all feature values", "the number of rows"]
+        if person is not None:
+            facts.append(f"which rows have the same {person.column}")
     else:
         facts.append("the stated bounds")
+        if any(column.levels for column in request.columns):
+            facts.append("the stated levels of categories")
         if request.adjacency == "replace":
-            facts.append("the number of rows")
+            what = "rows" if person is None else f"different values of {person.column}"
+            facts.append(f"the number of {what}")
     return tuple(facts)
 
 
@@ -37,10 +57,26 @@ def limits(request: Request) -> tuple[str, ...]:
         if request.rows.classes_from_data
         else ()
     )
+    if request.unit == "record" and request.person is not None:
+        column = request.person.column
+        return (*leaks, f"people with several values of {column} are protected per value")
     return (*leaks, _NOT_PROTECTED[request.unit])
 
 
 def notes(request: Request, steps: tuple[Step, ...]) -> tuple[str, ...]:
+    """What a reader of the guarantee should also know, one sentence each."""
     about_unit = (_COMPUTED_LABELS,) if request.unit == "label" else ()
-    about_weights = (_WEIGHTS,) if request.weights == "kl" else ()
-    return (*about_unit, *about_weights, *(f"Preprocessing, {describe(step)}." for step in steps))
+    own_weights = request.mechanism == "proven" and request.objective == "paper"
+    about_weights = (_WEIGHTS,) if own_weights else ()
+    about_rows: tuple[str, ...] = ()
+    if request.drop_bad:
+        mixed = any(not column.plain for column in request.columns)
+        about_rows += (DROPPED_CELLS if mixed else DROPPED,)
+    if request.person is not None and request.unit == "record":
+        about_rows += (_NUMBER_OF_ROWS,)
+    return (
+        *about_unit,
+        *about_rows,
+        *about_weights,
+        *(f"Preprocessing, {describe(step)}." for step in steps),
+    )

@@ -6,16 +6,16 @@ composition, leaves room for the first kind:
     delta_GDP(E - e; mu) + (1 + e^E) * distance <= D - d,      mu^2 = sum of mu_i^2,
 
 where *distance* sums what the releases are away from Gaussian twins, each at most TV_LIMIT
-(docs/proofs/integer-noise.md, steps 2 and 4; releases may be chosen after seeing earlier ones).
+(docs/proofs/integer-noise.md, steps 2 and 4). The two kinds may be interleaved and releases chosen after
+seeing earlier ones: docs/proofs/ledger.md, 3, cites the theorems and says where amounts may be chosen so too.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, cast
 
-from privgmm.errors import BudgetError, InputError
+from privgmm.errors import InputError
 from privgmm.privacy.accounting import (
     SLACK_SHARE,
     SMALLEST_DELTA,
@@ -25,19 +25,6 @@ from privgmm.privacy.accounting import (
     mu_from_epsilon,
 )
 
-Relation = Literal["label", "replace", "add-remove"]
-
-# How many neighbours of the release's kind make one neighbour of the ledger's kind. A flipped label
-# is one replaced row, and a replaced row is one row removed and one added. Missing pairs are not
-# comparable: a label-level release protects no features, and a replace-level one not the row count.
-_STEPS: dict[tuple[Relation, Relation], int] = {
-    ("label", "label"): 1,
-    ("label", "replace"): 1,
-    ("label", "add-remove"): 2,
-    ("replace", "replace"): 1,
-    ("replace", "add-remove"): 2,
-    ("add-remove", "add-remove"): 1,
-}
 # The same allowance for float rounding as the curator's (integer-noise.md, step 6, covers both).
 _TOLERANCE = 1e-9
 # Sums of decimal fractions: three times 0.1 is 0.3.
@@ -46,7 +33,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cost:
-    """The price of one release, or of several, under the ledger's relation."""
+    """The price of one release, or of several, between neighbours of one kind."""
 
     mu: float = 0.0
     epsilon: float = 0.0
@@ -54,43 +41,36 @@ class Cost:
     distance: float = 0.0
 
 
-def relation(unit: str, adjacency: str | None = None) -> Relation:
-    """The neighbouring relation of a unit: label, or record with an adjacency."""
-    if unit not in ("label", "record"):
-        raise InputError(f"The unit must be 'label' or 'record', got {unit!r}.")
-    if unit == "label":
-        return "label"
-    if adjacency not in (None, "replace", "add-remove"):
-        raise InputError(f"The adjacency must be 'replace' or 'add-remove', got {adjacency!r}.")
-    return cast(Relation, adjacency or "replace")
-
-
-def steps_between(ledger: Relation, spent: Relation) -> int:
-    """Neighbour steps of the release per neighbour step of the ledger; refuses the incomparable."""
-    if (ledger, spent) not in _STEPS:
-        raise BudgetError(
-            f"This ledger keeps a budget for neighbours of kind '{ledger}', which a release for "
-            f"neighbours of kind '{spent}' does not bound; use a ledger of its own kind."
-        )
-    return _STEPS[ledger, spent]
-
-
-def gaussian_cost(mu: float, steps: int = 1) -> Cost:
-    """A proven release: k neighbour steps of mu-GDP are k*mu-GDP (Dong, Roth, Su 2022, Theorem 3)."""
+def gaussian_cost(mu: float) -> Cost:
+    """A proven release of mu-GDP."""
     if not (math.isfinite(mu) and mu > 0):
         raise InputError(f"mu must be a positive number, got {mu}.")
-    return Cost(mu=steps * mu, distance=TV_LIMIT)
+    return Cost(mu=mu, distance=TV_LIMIT)
 
 
-def plain_cost(epsilon: float, delta: float, steps: int = 1) -> Cost:
+def plain_cost(epsilon: float, delta: float) -> Cost:
     """Any other (epsilon, delta)-DP release; delta may be 0 (pure differential privacy)."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise InputError(f"Epsilon must be a positive number, got {epsilon}.")
     if not 0 <= delta < 1:
         raise InputError(f"Delta must be at least 0 and below 1, got {delta}.")
-    # Two neighbour steps of (eps, delta)-DP are (2 eps, (1 + e^eps) delta)-DP.
-    total = delta if steps == 1 else discretisation_slack(epsilon, delta)
-    return Cost(epsilon=steps * epsilon, delta=total)
+    return Cost(epsilon=epsilon, delta=delta)
+
+
+def over_steps(cost: Cost, steps: int) -> Cost:
+    """The same release between tables that are ``steps`` neighbours apart (docs/proofs/ledger.md, 2).
+
+    mu-GDP becomes k*mu-GDP (Dong, Roth, Su 2022, Theorem 3), with a twin at the same distance, and
+    (epsilon, delta)-DP becomes (k*epsilon, (1 + e^epsilon + ... + e^((k-1) epsilon)) delta)-DP.
+    """
+    if steps == 1:
+        return cost
+    delta = cost.delta
+    if delta > 0:
+        # e^700 is the last float; a delta above one bounds nothing anyway.
+        far = steps * cost.epsilon > 700
+        delta *= math.inf if far else math.expm1(steps * cost.epsilon) / math.expm1(cost.epsilon)
+    return Cost(steps * cost.mu, steps * cost.epsilon, delta, cost.distance)
 
 
 def add(costs: list[Cost]) -> Cost:

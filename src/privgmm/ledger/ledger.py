@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from privgmm.checks import MOST_ROWS, whole
 from privgmm.errors import BudgetError, InputError
-from privgmm.ledger.composition import (
-    Cost,
-    Relation,
-    add,
-    fits,
-    gaussian_cost,
-    plain_cost,
-    relation,
-    steps_between,
-)
+from privgmm.ledger.composition import Cost, add, fits, gaussian_cost, over_steps, plain_cost
 from privgmm.ledger.records import (
     Budget,
     Spend,
-    read_budget,
+    Stated,
+    Table,
     read_spends,
+    read_stated,
+    upgrade,
     write_budget,
     write_spend,
 )
-from privgmm.ledger.remaining import Remaining, held_relation, remaining, too_much
+from privgmm.ledger.relations import NEIGHBOURS, Relation, no_bound, relation, steps_between
+from privgmm.ledger.remaining import Remaining, Total, remaining, too_much, total
 from privgmm.ledger.storage import transaction
+from privgmm.ledger.tables import check_table
 from privgmm.privacy.accounting import check_epsilon_delta
 
 
@@ -36,11 +34,15 @@ from privgmm.privacy.accounting import check_epsilon_delta
 class Ledger:
     """A file that remembers what was spent. Use ``Ledger.open`` or ``Ledger.create``.
 
-    No connection is kept between calls, so a ledger may be used from many processes; each call
-    holds SQLite's write lock from its first read to its commit.
+    One ledger counts every release of a table for every kind of neighbours at once, and may hold a
+    budget for several kinds; a release must fit into all that it bounds. No connection is kept
+    between calls, so a ledger may be used from many processes; each call holds SQLite's write lock
+    from its first read to its commit.
     """
 
     path: Path
+    # What this object tried to write; after an interrupt, ``charged`` tells what stands in the file.
+    tried: list[Spend] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @classmethod
     def create(
@@ -50,19 +52,22 @@ class Ledger:
         delta: float,
         unit: str | None = None,
         adjacency: str | None = None,
+        max_rows: int | None = None,
     ) -> Ledger:
         """Make a new ledger with a total of (epsilon, delta).
 
         ``unit`` (and ``adjacency``) say what the total protects; without them, what the first
-        release protects.
+        release protects. ``max_rows`` is your word that no person has more rows than that; without
+        it, releases that protect single rows bound nothing for a person.
         """
         check_epsilon_delta(epsilon, delta)
+        max_rows = _checked_cap(max_rows)
         kind = None if unit is None else relation(unit, adjacency)
         ledger = cls(Path(path))
-        with transaction(ledger.path, create=True) as connection:
-            if read_budget(connection) is not None:
+        with ledger._opened(create=True) as connection:
+            if read_stated(connection) is not None:
                 raise InputError(f"The ledger {path} exists already; open it instead.")
-            write_budget(connection, Budget(kind, epsilon, delta))
+            write_budget(connection, Budget(kind, epsilon, delta), max_rows)
         return ledger
 
     @classmethod
@@ -72,17 +77,30 @@ class Ledger:
         ledger.remaining()
         return ledger
 
-    def set_budget(self, epsilon: float, delta: float) -> None:
-        """Change the total; the old one stays on record. It cannot fall below what is spent."""
+    def set_budget(
+        self,
+        epsilon: float,
+        delta: float,
+        unit: str | None = None,
+        adjacency: str | None = None,
+        max_rows: int | None = None,
+    ) -> None:
+        """Change a total, or state one for a further kind of neighbours; old ones stay on record.
+
+        Without a unit the only total is changed. None can fall below what is spent.
+        """
         check_epsilon_delta(epsilon, delta)
-        with transaction(self.path) as connection:
-            budget, rows = self._read(connection)
-            if not fits(epsilon, delta, add([row.cost for row in rows])):
-                raise BudgetError(
-                    f"More than epsilon={epsilon:g} at delta={delta:g} is already spent, "
-                    "and what was released cannot be taken back."
-                )
-            write_budget(connection, replace(budget, epsilon=epsilon, delta=delta))
+        max_rows = _checked_cap(max_rows)
+        with self._opened() as connection:
+            stated, rows = self._read(connection)
+            if unit is None and len(stated.budgets) > 1:
+                raise InputError("This ledger holds several budgets; say which with --unit.")
+            kind = stated.relation if unit is None else relation(unit, adjacency)
+            write_budget(connection, Budget(kind, epsilon, delta), max_rows)
+            before, (stated, rows) = stated, self._read(connection)
+            for budget in stated.budgets:
+                if budget.relation == kind or stated.max_rows != before.max_rows:
+                    _check_spent(budget, total(budget.relation, stated, rows))
 
     def spend(
         self,
@@ -92,11 +110,15 @@ class Ledger:
         unit: str,
         note: str = "",
         adjacency: str | None = None,
+        table: Table | None = None,
+        table_named: bool = False,
+        output: str = "",
     ) -> Spend:
         """Write down a proven release of mu-GDP. Call this BEFORE any noise is drawn.
 
         ``mu`` None means that no proof gives one (the published method): refused, because what it
-        gives away has no bound that could be added to the others.
+        gives away has no bound that could be added to the others. A ``table`` whose public facts no
+        earlier release had is refused unless the caller named it (``table_named``).
         """
         if mu is None:
             raise BudgetError(
@@ -104,14 +126,9 @@ class Ledger:
                 "bound; use the proven mechanism, or release without a ledger."
             )
         check_epsilon_delta(epsilon, delta)
-        return self._write(
-            "release",
-            relation(unit, adjacency),
-            epsilon,
-            delta,
-            note,
-            lambda steps: gaussian_cost(mu, steps),
-        )
+        kind, cost = relation(unit, adjacency), gaussian_cost(mu)
+        about = table or Table()
+        return self._write("release", kind, epsilon, delta, note, cost, about, table_named, output)
 
     def spend_elsewhere(
         self,
@@ -126,19 +143,34 @@ class Ledger:
         Without a unit it is taken to protect what the ledger protects.
         """
         kind = None if unit is None else relation(unit, adjacency)
-        return self._write(
-            "manual", kind, epsilon, delta, note, lambda steps: plain_cost(epsilon, delta, steps)
-        )
+        cost = plain_cost(epsilon, delta)
+        return self._write("manual", kind, epsilon, delta, note, cost, Table(), True, "")
 
     def rows(self) -> list[Spend]:
         """Every release, in the order in which they were written."""
-        with transaction(self.path) as connection:
+        with self._opened() as connection:
             return self._read(connection)[1]
 
+    def charged(self) -> list[Spend]:
+        """What this object wrote and what stands in the file, also if writing was interrupted."""
+        found = set(self.rows()) if self.tried else set()
+        return [row for row in self.tried if row in found]
+
     def remaining(self) -> Remaining:
-        """The total, what is spent of it and what one further release may ask for."""
-        with transaction(self.path) as connection:
-            return remaining(*self._read(connection))
+        """The first total, what is spent of it and what one further release may ask for."""
+        return self.budgets()[0]
+
+    def budgets(self) -> list[Remaining]:
+        """The same for every stated total."""
+        with self._opened() as connection:
+            stated, rows = self._read(connection)
+            return [remaining(budget, stated, rows) for budget in stated.budgets]
+
+    def totals(self) -> dict[Relation, Total]:
+        """What all releases cost together, for every kind of neighbours."""
+        with self._opened() as connection:
+            stated, rows = self._read(connection)
+            return {kind: total(kind, stated, rows) for kind in NEIGHBOURS}
 
     def _write(
         self,
@@ -147,20 +179,77 @@ class Ledger:
         epsilon: float,
         delta: float,
         note: str,
-        price: Callable[[int], Cost],
+        cost: Cost,
+        table: Table,
+        table_named: bool,
+        output: str,
     ) -> Spend:
-        with transaction(self.path) as connection:
-            budget, rows = self._read(connection)
-            held = held_relation(budget, rows)
-            cost = price(1 if held is None or kind is None else steps_between(held, kind))
-            if not fits(budget.epsilon, budget.delta, add([*(row.cost for row in rows), cost])):
-                raise BudgetError(too_much(epsilon, delta, remaining(budget, rows)))
-            return write_spend(connection, how, kind, epsilon, delta, note, cost)
+        with self._opened() as connection:
+            stated, rows = self._read(connection)
+            check_table(table, table_named, rows)
+            kind = kind or stated.relation
+            if stated.relation is None and kind is not None:
+                (budget,) = stated.budgets
+                write_budget(connection, Budget(kind, budget.epsilon, budget.delta))
+                stated, rows = self._read(connection)
+            for budget in stated.budgets:
+                _check_room(budget, stated, rows, kind, cost, (epsilon, delta))
+            row = write_spend(connection, how, kind, epsilon, delta, note, table, output, cost)
+            self.tried.append(row)
+        return row
 
-    def _read(self, connection: sqlite3.Connection) -> tuple[Budget, list[Spend]]:
-        budget = read_budget(connection)
-        if budget is None:
+    @contextlib.contextmanager
+    def _opened(self, create: bool = False) -> Iterator[sqlite3.Connection]:
+        with transaction(self.path, create) as connection:
+            upgrade(connection)
+            yield connection
+
+    def _read(self, connection: sqlite3.Connection) -> tuple[Stated, list[Spend]]:
+        stated = read_stated(connection)
+        if stated is None:
             raise InputError(
                 f"The ledger {self.path} has no budget; set one with 'privgmm ledger budget'."
             )
-        return budget, read_spends(connection)
+        return stated, read_spends(connection)
+
+
+def _checked_cap(max_rows: int | None) -> int | None:
+    if max_rows is None:
+        return None
+    return whole(max_rows, "The cap on the rows of one person", at_most=MOST_ROWS)
+
+
+def _check_spent(budget: Budget, spent: Total) -> None:
+    """A total that is already exceeded, or that nothing bounds, cannot be promised."""
+    if spent.unbounded:
+        assert budget.relation is not None
+        raise BudgetError(
+            f"No total can be kept for the case that {NEIGHBOURS[budget.relation]}: "
+            f"{spent.unbounded[0].words}."
+        )
+    if not fits(budget.epsilon, budget.delta, spent.cost):
+        raise BudgetError(
+            f"More than epsilon={budget.epsilon:g} at delta={budget.delta:g} is already spent, "
+            "and what was released cannot be taken back."
+        )
+
+
+def _check_room(
+    budget: Budget,
+    stated: Stated,
+    rows: list[Spend],
+    kind: Relation | None,
+    cost: Cost,
+    asked: tuple[float, float],
+) -> None:
+    """Refuse what does not fit, and what has no bound here unless its own kind has a budget too."""
+    steps: int | None = 1
+    if budget.relation is not None and kind is not None:
+        steps = steps_between(budget.relation, kind, stated.max_rows)
+        if steps is None and stated.budget(kind) is None:
+            raise BudgetError(no_bound(budget.relation, kind))
+    if steps is None:
+        return
+    spent = total(budget.relation, stated, rows).cost
+    if not fits(budget.epsilon, budget.delta, add([spent, over_steps(cost, steps)])):
+        raise BudgetError(too_much(*asked, steps, remaining(budget, stated, rows)))

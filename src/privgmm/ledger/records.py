@@ -1,4 +1,4 @@
-"""What stands in a ledger: budgets and releases, read and written inside a transaction."""
+"""What stands in a ledger: totals and releases, read and written inside a transaction."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from privgmm.ledger.composition import Cost, Relation
+from privgmm.ledger.composition import Cost
+from privgmm.ledger.relations import Relation, steps_between
+from privgmm.ledger.storage import LAYOUT, VERSION
 
-_LONGEST_NOTE = 500
+_LONGEST_TEXT = 500
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The total in force. ``relation`` is None until it is stated or a first release fixes it."""
+    """A total in force for neighbours of one kind; ``relation`` is None until a first release fixes it."""
 
     relation: Relation | None
     epsilon: float
@@ -24,8 +26,33 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """Everything that was stated about a ledger: its totals, and a cap on the rows of one person."""
+
+    budgets: tuple[Budget, ...]
+    max_rows: int | None
+
+    @property
+    def relation(self) -> Relation | None:
+        """What a release that does not say protects: the kind of neighbours stated or fixed first."""
+        return self.budgets[0].relation
+
+    def budget(self, relation: Relation) -> Budget | None:
+        """The budget that was set for this relation, if any."""
+        return next((b for b in self.budgets if b.relation == relation), None)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Which table was released: a name, and a digest of its public facts (never of its rows)."""
+
+    name: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True)
 class Spend:
-    """One release as it was written down; ``cost`` is under the ledger's own relation."""
+    """One release as it was written down; ``cost`` is between neighbours of its own kind."""
 
     number: int
     at: str
@@ -34,16 +61,30 @@ class Spend:
     epsilon: float
     delta: float
     note: str
+    table: Table
+    output: str
     cost: Cost
 
 
-def write_budget(connection: sqlite3.Connection, budget: Budget) -> None:
-    _append(connection, "budget", (_now(), budget.relation, budget.epsilon, budget.delta))
+def write_budget(
+    connection: sqlite3.Connection, budget: Budget, max_rows: int | None = None
+) -> None:
+    """Add a budget, sealed."""
+    values = (_now(), budget.relation, budget.epsilon, budget.delta, max_rows)
+    _append(connection, "budget", values)
 
 
-def read_budget(connection: sqlite3.Connection) -> Budget | None:
+def read_stated(connection: sqlite3.Connection) -> Stated | None:
+    """The last total of every kind, in the order in which the kinds were stated first."""
     rows = _sealed(connection, "budget")
-    return Budget(*rows[-1][2:]) if rows else None
+    if not rows:
+        return None
+    totals = {row[2]: Budget(*row[2:5]) for row in rows}
+    if len(totals) > 1:
+        # Fixed since by a release or by a statement.
+        totals.pop(None, None)
+    caps = [int(row[5]) for row in rows if row[5] is not None]
+    return Stated(tuple(totals.values()), caps[-1] if caps else None)
 
 
 def write_spend(
@@ -53,20 +94,58 @@ def write_spend(
     epsilon: float,
     delta: float,
     note: str,
+    table: Table,
+    output: str,
     cost: Cost,
 ) -> Spend:
-    text = note.encode("utf-8", "replace").decode()[:_LONGEST_NOTE]
-    row = (_now(), kind, relation, epsilon, delta, text)
-    number = _append(connection, "spend", (*row, cost.mu, cost.epsilon, cost.delta, cost.distance))
-    return Spend(number, *row, cost)
+    """Add a spend, sealed."""
+    names = [_text(word) for word in (note, table.name, table.digest, output)]
+    row = (_now(), kind, relation, epsilon, delta, *names)
+    number = _append(connection, "spend", (*row, *_cells(cost)))
+    return _spend((number, *row, *_cells(cost)))
 
 
 def read_spends(connection: sqlite3.Connection) -> list[Spend]:
     """In the order of writing: row numbers only grow, whatever the clock does."""
-    return [
-        Spend(number, at, kind, relation, epsilon, delta, note, Cost(*cost))
-        for number, at, kind, relation, epsilon, delta, note, *cost in _sealed(connection, "spend")
-    ]
+    return [_spend(row) for row in _sealed(connection, "spend")]
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Bring a ledger of version 1 over, whose costs were those between neighbours of the ledger's kind."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == VERSION:
+        return
+    budgets, spends = _sealed(connection, "budget"), _sealed(connection, "spend")
+    known = [row[3] for row in spends if row[3] is not None]
+    held = (budgets[-1][2] if budgets else None) or (known[0] if known else None)
+    for statement in ("DROP TABLE budget", "DROP TABLE spend", *LAYOUT):
+        connection.execute(statement)
+    for _, at, relation, epsilon, delta in budgets:
+        _append(connection, "budget", (at, relation, epsilon, delta, None))
+    if budgets and held is not None and budgets[-1][2] is None:
+        # Version 1 let the first release fix the kind without writing that down.
+        _append(connection, "budget", (budgets[-1][1], held, *budgets[-1][3:5], None))
+    for _, at, kind, relation, epsilon, delta, note, mu, _, _, distance in spends:
+        steps = steps_between(held, relation) if held and relation else 1
+        if steps is None:
+            raise sqlite3.DatabaseError("version 1 took no release without a bound")
+        cost = Cost(mu / steps, distance=distance) if mu > 0 else Cost(0.0, epsilon, delta)
+        words = (note, "", "", "")
+        _append(connection, "spend", (at, kind, relation, epsilon, delta, *words, *_cells(cost)))
+
+
+def _spend(row: tuple[Any, ...]) -> Spend:
+    number, at, kind, relation, epsilon, delta, note, name, digest, output, *cost = row
+    table = Table(name, digest)
+    return Spend(number, at, kind, relation, epsilon, delta, note, table, output, Cost(*cost))
+
+
+def _cells(cost: Cost) -> tuple[float, float, float, float]:
+    return cost.mu, cost.epsilon, cost.delta, cost.distance
+
+
+def _text(words: str) -> str:
+    return words.encode("utf-8", "replace").decode()[:_LONGEST_TEXT]
 
 
 def _append(connection: sqlite3.Connection, table: str, values: tuple[Any, ...]) -> int:

@@ -1,18 +1,53 @@
-"""What is left of a budget, in numbers and in one sentence."""
+"""What all releases cost together for one kind of neighbours, and what is left of a budget."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from privgmm.ledger.composition import Cost, Relation, add, mu_allowed
-from privgmm.ledger.records import Budget, Spend
+from privgmm.ledger.composition import Cost, add, mu_allowed, over_steps
+from privgmm.ledger.records import Budget, Spend, Stated
+from privgmm.ledger.relations import NEIGHBOURS, Relation, steps_between, why_no_bound
 from privgmm.privacy.accounting import SMALLEST_DELTA, TV_LIMIT, epsilon_from_mu
 
 
 @dataclass(frozen=True)
+class Unbounded:
+    """A release that bounds nothing for these neighbours, and why."""
+
+    number: int
+    reason: str
+
+    @property
+    def words(self) -> str:
+        """Which release, and why."""
+        return f"release {self.number} bounds nothing there, because {self.reason}"
+
+
+@dataclass(frozen=True)
+class Total:
+    """What all releases cost together, for one kind of neighbours.
+
+    ``cost`` adds those that have a bound; where ``unbounded`` names others, there is no bound at all.
+    """
+
+    cost: Cost
+    unbounded: tuple[Unbounded, ...]
+
+    def epsilon(self, delta: float) -> float:
+        """The epsilon of everything together at this delta; infinite where there is no bound."""
+        left = delta - self.cost.delta
+        if self.unbounded or (self.cost.mu > 0 and left < SMALLEST_DELTA) or left < 0:
+            return math.inf
+        return self.cost.epsilon + (epsilon_from_mu(self.cost.mu, left) if self.cost.mu else 0.0)
+
+
+@dataclass(frozen=True)
 class Remaining:
-    """The budget now. ``epsilon``: the largest that one further proven release may ask at ``delta``."""
+    """One budget now. ``epsilon``: the largest that one further proven release may ask at ``delta``.
+
+    ``spent_epsilon`` is infinite if a release in ``unbounded`` has no bound for these neighbours.
+    """
 
     relation: Relation | None
     total_epsilon: float
@@ -21,43 +56,67 @@ class Remaining:
     mu: float
     epsilon: float
     releases: int
+    unbounded: tuple[Unbounded, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """One sentence for the person who keeps the budget."""
+        case = "" if self.relation is None else f" for the case that {NEIGHBOURS[self.relation]}"
+        if self.unbounded:
+            return f"There is no bound any more{case}: {self.unbounded[0].words}."
+        return (
+            f"Spent epsilon={self.spent_epsilon:.4g} of {self.total_epsilon:g} at "
+            f"delta={self.delta:g}{case}; one further release may take epsilon={self.epsilon:g}."
+        )
 
 
-def remaining(budget: Budget, rows: list[Spend]) -> Remaining:
-    spent = add([row.cost for row in rows])
+def total(relation: Relation | None, stated: Stated, rows: list[Spend]) -> Total:
+    """Every release converted to neighbours of one kind (docs/proofs/ledger.md, 1), then added."""
+    costs, unbounded = [], []
+    for row in rows:
+        released = row.relation or stated.relation
+        steps: int | None = 1
+        if relation is not None and released is not None:
+            steps = steps_between(relation, released, stated.max_rows)
+            if steps is None:
+                unbounded.append(Unbounded(row.number, why_no_bound(relation, released)))
+                continue
+        assert steps is not None
+        costs.append(over_steps(row.cost, steps))
+    return Total(add(costs), tuple(unbounded))
+
+
+def remaining(budget: Budget, stated: Stated, rows: list[Spend]) -> Remaining:
+    """What is left of one of the stated budgets."""
+    spent = total(budget.relation, stated, rows)
     # Room for the distance of one further release, as spending it will need.
-    allowed = mu_allowed(budget.epsilon, budget.delta, add([spent, Cost(distance=TV_LIMIT)]))
-    rest = math.sqrt(max(allowed**2 - spent.mu**2, 0.0))
+    allowed = mu_allowed(budget.epsilon, budget.delta, add([spent.cost, Cost(distance=TV_LIMIT)]))
+    rest = math.sqrt(max(allowed**2 - spent.cost.mu**2, 0.0))
     # What the rounding of a total spent exactly leaves behind is nothing.
     rest = rest if rest > 1e-4 * allowed else 0.0
-    left = budget.delta - spent.delta
-    spent_epsilon = spent.epsilon
-    if spent.mu > 0:
-        spent_epsilon += epsilon_from_mu(spent.mu, left) if left >= SMALLEST_DELTA else math.inf
     return Remaining(
-        held_relation(budget, rows),
+        budget.relation,
         budget.epsilon,
         budget.delta,
-        spent_epsilon,
+        spent.epsilon(budget.delta),
         rest,
         _one_release(rest, budget.delta),
         len(rows),
+        spent.unbounded,
     )
 
 
-def held_relation(budget: Budget, rows: list[Spend]) -> Relation | None:
-    """The stated relation, or that of the first release that has one."""
-    known = [row.relation for row in rows if row.relation is not None]
-    return budget.relation or (known[0] if known else None)
-
-
-def too_much(epsilon: float, delta: float, rest: Remaining) -> str:
+def too_much(epsilon: float, delta: float, steps: int, rest: Remaining) -> str:
     """Why a release is refused and what could be asked for instead."""
     asked = f"A release of epsilon={epsilon:g}, delta={delta:g} does not fit into the budget"
+    if rest.relation is not None:
+        asked += f" for the case that {NEIGHBOURS[rest.relation]}"
     if rest.epsilon == 0:
         return f"{asked}: nothing remains of epsilon={rest.total_epsilon:g}."
+    # Each of its neighbour steps takes its share.
+    most = rest.epsilon if steps == 1 else _one_release(rest.mu / steps, rest.delta)
     return (
-        f"{asked}: one further release may take at most epsilon={rest.epsilon:g} "
+        f"{asked}: one further release of its kind may take at most epsilon={most:g} "
         f"at delta={rest.delta:g}."
     )
 

@@ -13,20 +13,35 @@ from privgmm.errors import InputError
 
 # "pgml": tells a ledger from any other SQLite file.
 APPLICATION_ID = 0x70676D6C
-VERSION = 1
+VERSION = 2
 # A spend takes milliseconds; whoever waits longer than this is waiting for a stuck process.
 _PATIENCE_SECONDS = 60.0
 _TURN_SECONDS = 0.5
 
-_LAYOUT = (
+# Columns per version. A flipped bit in the version number must not have rows read as what they are not.
+_COLUMNS = {
+    1: {
+        "budget": "id at relation epsilon delta seal",
+        "spend": "id at kind relation epsilon delta note "
+        "cost_mu cost_epsilon cost_delta cost_distance seal",
+    },
+    2: {
+        "budget": "id at relation epsilon delta max_rows seal",
+        "spend": "id at kind relation epsilon delta note table_name table_digest output "
+        "cost_mu cost_epsilon cost_delta cost_distance seal",
+    },
+}
+LAYOUT = (
     """CREATE TABLE budget (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, relation TEXT,
     epsilon REAL NOT NULL CHECK (epsilon > 0), delta REAL NOT NULL CHECK (delta > 0 AND delta < 1),
-    seal TEXT NOT NULL
+    max_rows REAL CHECK (max_rows >= 1), seal TEXT NOT NULL
 )""",
+    # Costs are those between neighbours of the release's own kind (relation).
     """CREATE TABLE spend (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, kind TEXT NOT NULL, relation TEXT,
     epsilon REAL NOT NULL, delta REAL NOT NULL, note TEXT NOT NULL,
+    table_name TEXT NOT NULL, table_digest TEXT NOT NULL, output TEXT NOT NULL,
     cost_mu REAL NOT NULL CHECK (cost_mu >= 0), cost_epsilon REAL NOT NULL CHECK (cost_epsilon >= 0),
     cost_delta REAL NOT NULL CHECK (cost_delta >= 0), cost_distance REAL NOT NULL, seal TEXT NOT NULL,
     CHECK (cost_mu > 0 OR cost_epsilon > 0)
@@ -56,7 +71,7 @@ def transaction(path: Path, create: bool = False) -> Iterator[sqlite3.Connection
         with contextlib.closing(_locked(path, create)) as connection:
             try:
                 if create and _is_empty(connection):
-                    for statement in _LAYOUT:
+                    for statement in LAYOUT:
                         connection.execute(statement)
                 check(connection, path)
                 yield connection
@@ -113,6 +128,10 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         raise InputError(
             f"{path} was written by a newer privgmm (ledger version {version}); upgrade to use it."
         )
+    for table, columns in _COLUMNS.get(version, {"version": ""}).items():
+        found = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        if " ".join(found) != columns or not found:
+            raise sqlite3.DatabaseError(f"table {table} is not that of version {version}")
     (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if state != "ok":
         raise sqlite3.DatabaseError(state)

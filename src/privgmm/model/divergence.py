@@ -6,7 +6,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.mixture import Mixture
+from privgmm.types import Floats
 
 
 def kl_divergence(q: Mixture, p: Mixture) -> float:

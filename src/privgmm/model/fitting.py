@@ -7,31 +7,61 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privgmm.checks import feature_array
 from privgmm.errors import InputError
-from privgmm.model.mixture import ClassName, Floats, Mixture, class_names
+from privgmm.model.labels import label_array, label_text, labelled_arrays
+from privgmm.model.mixture import Mixture
+from privgmm.types import ClassName, Floats
 
 
-def fit(X: ArrayLike, y: ArrayLike, classes: Sequence[ClassName] | None = None) -> Mixture:
+def fit(
+    X: ArrayLike,
+    y: ArrayLike,
+    classes: Sequence[ClassName] | None = None,
+    person: ArrayLike | None = None,
+) -> Mixture:
     """Fit a labelled Gaussian mixture by class frequencies, means and sample covariances, (eq2).
 
-    ``classes`` fixes the order of the components; by default the sorted labels. This is the
+    ``classes`` fixes the order of the components; by default the sorted labels. ``person`` (n,) says whose
+    each row is: each person then counts once, a row of m for 1/m, and N_k is a number of persons. This is the
     non-private reference: nothing about its result is protected.
     """
     x, codes, names = labelled_arrays(X, y, classes)
+    shares = None if person is None else _person_shares(person, x.shape[0])
     counts = np.bincount(codes, minlength=len(names))
     refuse_small_classes(counts, names, at_least=x.shape[1] + 1, why="an invertible covariance")
+    sizes = counts if shares is None else np.bincount(codes, shares, minlength=len(names))
+    if sizes.min() <= 1:
+        raise InputError("A class counts for one person or less; its covariance needs more.")
     means = np.empty((len(names), x.shape[1]))
     covariances = np.empty((len(names), x.shape[1], x.shape[1]))
     for k in range(len(names)):
-        means[k], covariances[k] = mean_and_covariance(x[codes == k])
-    return Mixture(counts / counts.sum(), means, covariances, names)
+        rows = codes == k
+        means[k], covariances[k] = mean_and_covariance(
+            x[rows], None if shares is None else shares[rows]
+        )
+    return Mixture(sizes / sizes.sum(), means, covariances, names)
 
 
-def mean_and_covariance(points: Floats) -> tuple[Floats, Floats]:
-    """mu_k and Sigma_k of (eq2): the covariance divides by N_k - 1."""
-    mu = points.mean(axis=0)
+def _person_shares(person: ArrayLike, n: int) -> Floats:
+    """(n,) one over the number of rows of each row's person; ids are matched as texts, as labels are."""
+    ids = label_array(person, stated=True)
+    texts = [label_text(value) for value in ids.tolist()] if ids.ndim == 1 else []
+    if len(texts) != n or None in texts:
+        raise InputError("Persons must be one per row, and none missing.")
+    _, at, sizes = np.unique(np.array(texts), return_inverse=True, return_counts=True)
+    return np.asarray(1 / sizes[at])
+
+
+def mean_and_covariance(points: Floats, shares: Floats | None = None) -> tuple[Floats, Floats]:
+    """mu_k and Sigma_k of (eq2): the covariance divides by N_k - 1, where N_k adds up the rows' shares."""
+    if shares is None:
+        mu = points.mean(axis=0)
+        centred = points - mu
+        return mu, centred.T @ centred / (points.shape[0] - 1)
+    mu = shares @ points / shares.sum()
     centred = points - mu
-    return mu, centred.T @ centred / (points.shape[0] - 1)
+    return mu, (shares[:, None] * centred).T @ centred / (shares.sum() - 1)
 
 
 def precisions(fitted: Mixture) -> Floats:
@@ -46,90 +76,10 @@ def precisions(fitted: Mixture) -> Floats:
     return np.asarray((inverse + inverse.transpose(0, 2, 1)) / 2, dtype=np.float64)
 
 
-def labelled_arrays(
-    X: ArrayLike, y: ArrayLike, classes: Sequence[ClassName] | None
-) -> tuple[Floats, NDArray[np.intp], tuple[ClassName, ...]]:
-    """Check features and labels; return (X float64, codes into the class list, class list)."""
-    x = feature_array(X)
-    labels = label_array(y)
-    if labels.shape != (x.shape[0],):
-        raise InputError(
-            f"Labels must be one per row: {x.shape[0]} rows, labels of shape {labels.shape}."
-        )
-    names, codes = encode_labels(labels, classes)
-    return x, codes, names
-
-
-def feature_array(X: ArrayLike) -> Floats:
-    """X as a finite (n, d) float64 array, or one sentence on what is wrong with it."""
-    try:
-        given = np.asarray(_unmasked(X))
-        # NumPy would drop imaginary parts and read dates as counts of nanoseconds.
-        if given.dtype.kind not in "biufO":
-            raise TypeError
-        x = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            "Features must be numbers; choose numeric columns or encode the others first."
-        ) from None
-    if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 1:
-        raise InputError(f"Features must be a table with rows and columns, got shape {x.shape}.")
-    bad = np.flatnonzero(~np.isfinite(x).all(axis=0))
-    if bad.size:
-        raise InputError(
-            f"Feature columns {bad.tolist()} hold missing or infinite values; "
-            "remove or impute those rows first."
-        )
-    return x
-
-
-def _unmasked(X: ArrayLike) -> ArrayLike:
-    """Masked cells are missing ones; NumPy's conversion would take what lies under the mask."""
-    if isinstance(X, np.ma.MaskedArray):
-        return np.ma.filled(X.astype(np.float64), np.nan)
-    return X
-
-
-def label_array(y: ArrayLike) -> NDArray[np.generic]:
-    """Labels as an array; a masked one is missing."""
-    try:
-        labels = np.asarray(y)
-    except (TypeError, ValueError):
-        raise InputError("Labels must be one per row, each a text, number or boolean.") from None
-    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
-        raise InputError("The labels hold missing values; remove those rows first.")
-    if labels.dtype.kind not in "biufOSUT":
-        raise InputError("Labels must be texts, numbers or booleans; convert them to text first.")
-    return labels
-
-
-def encode_labels(
-    labels: NDArray[np.generic], classes: Sequence[ClassName] | None
-) -> tuple[tuple[ClassName, ...], NDArray[np.intp]]:
-    """Class names and the code of each label; labels outside a given class list are refused."""
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError("The labels hold missing values; remove those rows first.")
-    if labels.dtype == object and any(v is None or v != v for v in labels):
-        raise InputError("The labels hold missing values; remove those rows first.")
-    try:
-        found, codes = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise InputError("The labels mix types that cannot be compared; use one type.") from None
-    if classes is None:
-        return class_names(found), codes.reshape(-1)
-    names = class_names(classes)
-    position = {name: k for k, name in enumerate(names)}
-    lookup = np.array([position.get(value, -1) for value in class_names(found)], dtype=np.intp)
-    if (lookup < 0).any():
-        raise InputError(
-            "Some rows carry a label that is not in the class list; add it to the list or remove the rows."
-        )
-    return names, lookup[codes.reshape(-1)]
-
-
 def refuse_small_classes(
     counts: NDArray[np.intp], names: tuple[ClassName, ...], at_least: int, why: str
 ) -> None:
+    """Refuse a table in which a class has too few rows for what ``why`` names."""
     small = np.flatnonzero(counts < at_least)
     if small.size:
         k = int(small[0])

@@ -3,28 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from privgmm.checks import checked_count, numbers, utf8
+from privgmm.checks import by_name, checked_count, numbers, utf8
 from privgmm.errors import InputError
-from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows, generator
+from privgmm.model.sampling import class_codes, draw_rows, generator
+from privgmm.types import ClassName as ClassName
+from privgmm.types import Floats as Floats
 
-ClassName = str | int | float | bool
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from privgmm.model.picture import Picture
 
 # Covariances come from sums of rounded products, so exact symmetry is not asked for.
 _SYMMETRY_TOLERANCE = 1e-8
 _SIMPLEX_TOLERANCE = 1e-9
 
 
+class ClassScores:
+    """What follows from ln p(x, y=k) of K classes: densities and predictions."""
+
+    classes: tuple[ClassName, ...]
+
+    def log_joint(self, X: ArrayLike) -> Floats:
+        """(n, K) array of ln p(x_i, y=k)."""
+        raise NotImplementedError
+
+    def log_density(self, X: ArrayLike) -> Floats:
+        """(n,) array of ln p(x_i), summed over classes."""
+        return np.asarray(logsumexp(self.log_joint(X), axis=1), dtype=np.float64)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """(n, K) posterior class probabilities p(y=k | x_i)."""
+        joint = self.log_joint(X)
+        posterior: Floats = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return posterior
+
+    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
+        """(n,) most probable class names."""
+        likeliest: NDArray[np.generic] = self.class_array[np.argmax(self.log_joint(X), axis=1)]
+        return likeliest
+
+    @cached_property
+    def class_array(self) -> NDArray[np.generic]:
+        """The class names as an array, object-typed when they are of mixed types."""
+        if len({type(c) for c in self.classes}) == 1:
+            return np.array(self.classes)
+        mixed = np.empty(len(self.classes), dtype=object)
+        mixed[:] = self.classes
+        return mixed
+
+
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(ClassScores):
     """K Gaussian components of dimension d, one per class.
 
     Parameters
@@ -33,12 +71,14 @@ class Mixture:
     means : (K, d) array
     covariances : (K, d, d) array, symmetric positive definite
     classes : K distinct names (strings, numbers or booleans); 0..K-1 when omitted
+    feature_names : d names of the columns, or none; rows given as a frame are put in their order
     """
 
     weights: Floats
     means: Floats
     covariances: Floats
     classes: tuple[ClassName, ...] = field(default=())
+    feature_names: tuple[str, ...] = field(default=())
 
     def __init__(
         self,
@@ -46,12 +86,15 @@ class Mixture:
         means: ArrayLike,
         covariances: ArrayLike,
         classes: Sequence[ClassName] | NDArray[np.generic] | None = None,
+        feature_names: Sequence[str] = (),
     ) -> None:
         w, mu, sigma = (
             numbers(values, "Mixture parameters") for values in (weights, means, covariances)
         )
         names = tuple(range(w.size)) if classes is None else class_names(classes)
         _check_shapes(w, mu, sigma, names)
+        if feature_names and len(feature_names) != mu.shape[1]:
+            raise InputError(f"{mu.shape[1]} features need as many names.")
         _check_simplex(w)
         _check_symmetric(sigma)
         sigma = sigma / 2 + sigma.transpose(0, 2, 1) / 2  # a sum might overflow
@@ -61,14 +104,23 @@ class Mixture:
         object.__setattr__(self, "means", mu)
         object.__setattr__(self, "covariances", sigma)
         object.__setattr__(self, "classes", names)
+        object.__setattr__(self, "feature_names", tuple(feature_names))
         _ = self.cholesky  # positive definiteness is checked here, once
+
+    def named(self, feature_names: Sequence[str]) -> Mixture:
+        """The same mixture, of columns with these names."""
+        same = copy(self)
+        object.__setattr__(same, "feature_names", tuple(feature_names))
+        return same
 
     @property
     def n_classes(self) -> int:
+        """K, the number of classes and of components."""
         return self.weights.size
 
     @property
     def dim(self) -> int:
+        """d, the number of features."""
         return int(self.means.shape[1])
 
     @cached_property
@@ -102,45 +154,29 @@ class Mixture:
             )
         return out
 
-    def log_density(self, X: ArrayLike) -> Floats:
-        """(n,) array of ln p(x_i), summed over classes."""
-        return np.asarray(logsumexp(self.log_joint(X), axis=1), dtype=np.float64)
-
-    def predict_proba(self, X: ArrayLike) -> Floats:
-        """(n, K) posterior class probabilities p(y=k | x_i)."""
-        joint = self.log_joint(X)
-        posterior: Floats = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        return posterior
-
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """(n,) most probable class names."""
-        likeliest: NDArray[np.generic] = self.class_array[np.argmax(self.log_joint(X), axis=1)]
-        return likeliest
-
     def sample(
         self, n: int, seed: int | np.random.Generator | None = None, per_class: bool = False
     ) -> tuple[Floats, NDArray[np.generic]]:
         """Draw n rows (n per class if ``per_class``) in random class order; returns (X, y)."""
         n, rng = checked_count(n), generator(seed)
-        codes = (
-            balanced_codes(self.n_classes, n, rng)
-            if per_class
-            else draw_codes(self.weights, n, rng)
-        )
+        codes = class_codes(self, n, per_class, rng)
         X = draw_rows(self.means, self.cholesky, codes, rng)
         return X, np.take(self.class_array, codes)
 
-    @cached_property
-    def class_array(self) -> NDArray[np.generic]:
-        """The class names as an array, object-typed when they are of mixed types."""
-        if len({type(c) for c in self.classes}) == 1:
-            return np.array(self.classes)
-        mixed = np.empty(len(self.classes), dtype=object)
-        mixed[:] = self.classes
-        return mixed
+    def plot(self) -> Picture:
+        """Densities and ellipses of the heaviest classes as a matplotlib figure."""
+        from privgmm.model.picture import plot
+
+        return plot(self)
+
+    def _repr_html_(self) -> str:
+        """Shares and picture, for notebooks."""
+        from privgmm.model.html import mixture_html
+
+        return mixture_html(self)
 
     def _points(self, X: ArrayLike) -> Floats:
-        x = numbers(X, "Rows")
+        x = numbers(by_name(X, self.feature_names) if self.feature_names else X, "Rows")
         if x.ndim != 2 or x.shape[1] != self.dim:
             raise InputError(
                 f"Expected rows of {self.dim} features, got an array of shape {x.shape}."

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privgmm.checks import checked_seed
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
+from privgmm.types import Codes, Floats
 
 # A block of normals, its product and its rows stay in the second-level cache together.
 _BLOCK_BYTES = 1 << 20
@@ -19,6 +17,15 @@ _FEW = 8
 # Up to this many classes counting the passed edges beats a binary search, in blocks of this size.
 _MANY = 100
 _COUNT_ROWS = 1 << 14
+
+
+class Weighted(Protocol):
+    """What has a weight (K,) for every class."""
+
+    @property
+    def weights(self) -> Floats:
+        """(K,) on the simplex."""
+        ...
 
 
 def generator(seed: object = None) -> np.random.Generator:
@@ -52,6 +59,13 @@ def balanced_codes(n_classes: int, n: int, rng: np.random.Generator) -> Codes:
     codes = np.repeat(np.arange(n_classes, dtype=np.min_scalar_type(n_classes)), n)
     rng.shuffle(codes)
     return codes.astype(np.intp)
+
+
+def class_codes(mixture: Weighted, n: int, per_class: bool, rng: np.random.Generator) -> Codes:
+    """(n,) codes by weight; with ``per_class`` n of every class."""
+    if per_class:
+        return balanced_codes(mixture.weights.size, n, rng)
+    return draw_codes(mixture.weights, n, rng)
 
 
 def draw_rows(means: Floats, cholesky: Floats, codes: Codes, rng: np.random.Generator) -> Floats:

@@ -1,6 +1,16 @@
 """Which epsilon, how much data: rehearsals on invented tables. Touches no private data."""
 
 from privgmm.plan.chart import write_chart
-from privgmm.plan.rehearsal import Forecast, Question, forecasts, smallest_epsilon
+from privgmm.plan.invent import Ranges, Shape
+from privgmm.plan.rehearsal import Forecast, Off, Question, forecasts, smallest_epsilon
 
-__all__ = ["Forecast", "Question", "forecasts", "smallest_epsilon", "write_chart"]
+__all__ = [
+    "Forecast",
+    "Off",
+    "Question",
+    "Ranges",
+    "Shape",
+    "forecasts",
+    "smallest_epsilon",
+    "write_chart",
+]

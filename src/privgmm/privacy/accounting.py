@@ -64,7 +64,7 @@ def epsilon_from_mu(mu: float, delta: float) -> float:
         raise InputError(f"mu must be a positive number, got {mu}.")
     check_epsilon_delta(SMALLEST_EPSILON, delta)
     epsilon = float(get_epsilon_gaussian(1 / mu, delta * (1 - SLACK_SHARE)))
-    # Below SMALLEST_EPSILON the search loses digits, and nobody needs the difference.
+    # Below SMALLEST_EPSILON the search loses digits; reporting the larger value is still true.
     return max(epsilon * (1 + _SAFETY), SMALLEST_EPSILON)
 
 
@@ -80,5 +80,5 @@ def total_variation(scales: Iterable[float]) -> float:
 
 def discretisation_slack(epsilon: float, distance: float) -> float:
     """Extra delta of a mechanism this far, in total variation, from a proven one: (1 + e^eps) tau."""
-    # e^700 is beyond any use and still a float.
+    # The exponent is capped where e^x is still a float; such a delta is refused anyway.
     return (1 + math.exp(min(epsilon, 700.0))) * distance

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from privgmm.statistics import Integers
+from privgmm.types import Integers
 
 
 class NoiseSource(Protocol):
@@ -17,7 +17,9 @@ class NoiseSource(Protocol):
         """Whether a release made with this noise may be published."""
         ...
 
-    def gaussian(self, scale: float, size: int) -> Integers: ...
+    def gaussian(self, scale: float, size: int) -> Integers:
+        """(size,) independent draws with standard deviation ``scale``."""
+        ...
 
 
 class OpenDPNoise:
@@ -26,6 +28,7 @@ class OpenDPNoise:
     publishable = True
 
     def gaussian(self, scale: float, size: int) -> Integers:
+        """(size,) draws of the discrete Gaussian, P(z) proportional to exp(-z^2 / (2 scale^2))."""
         # Imported here: opendp.prelude costs over a second, these three modules a tenth of it.
         from opendp.domains import atom_domain, vector_domain
         from opendp.measurements import make_gaussian
@@ -46,4 +49,5 @@ class SeededNoise:
         self._rng = np.random.default_rng(seed)
 
     def gaussian(self, scale: float, size: int) -> Integers:
+        """(size,) draws of a continuous Gaussian, each rounded to the nearest integer."""
         return np.rint(self._rng.standard_normal(size) * scale).astype(np.int64)

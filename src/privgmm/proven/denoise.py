@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from privgmm.model.mixture import Floats
-from privgmm.proven.record_posterior import lower_inverse
+from privgmm.types import Floats
 
 
 @dataclass(frozen=True)
@@ -53,3 +52,16 @@ def kl_optimal(counts: Floats, means: Floats, factors: Floats) -> Denoised:
     kl = 0.5 * (np.linalg.slogdet(expected)[1] + log_det + quad)
     log_weights = np.log(n).mean(axis=0) - kl
     return Denoised(log_weights - logsumexp(log_weights), mean, covariance, kl)
+
+
+def lower_inverse(L: Floats) -> Floats:
+    """Inverse of lower-triangular matrices (..., d, d) by forward substitution; never raises."""
+    d = L.shape[-1]
+    out = np.zeros_like(L)
+    pivot = 1 / np.diagonal(L, axis1=-2, axis2=-1)
+    out[..., 0, 0] = pivot[..., 0]
+    for i in range(1, d):
+        row = L[..., i : i + 1, :i] @ out[..., :i, :i]
+        out[..., i, :i] = row[..., 0, :] * -pivot[..., i, None]
+        out[..., i, i] = pivot[..., i]
+    return out

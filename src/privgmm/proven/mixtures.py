@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from privgmm.model.mixture import Floats
+from privgmm.types import Floats
 
 _RIDGE = 1e-4  # of a unit variance, so that duplicated rows do not make a component collapse
 # Steps of EM at sizes that are only passed through.
@@ -35,6 +35,7 @@ class Fitted:
 
     @property
     def size(self) -> int:
+        """The number of components."""
         return int(self.weights.size)
 
 

@@ -8,12 +8,26 @@ needed to run it are listed in docs/published.md.
 neighbours  (eq10) (eq14) (eq14b) (eqr1) (eqr4) (eqr5)   problem      (P2), (eq19), (eq23)
 objective   (eq_obj), Prop. 2, and the true E[KL]        alternating  Algorithm 1, (eq21)
 weights_map Prop. 3, (eq24)-(eq27), lambda-smoothing     joint        (P2) solved jointly
-budget      Theorem 1, (eq09)-(eq11)                     mechanism    design(), (eq5), (eq6)
-baselines   Laplace, Gaussian, coloured Gaussian, R1SMG
+budget      Theorem 1, (eq09)-(eq11)                     mechanism    design(), design_for(), (eq5), (eq6)
+options     lambda, readings, repairs                    baselines    Laplace, Gaussian, coloured, R1SMG
 """
 
-from privgmm.published.baselines import baseline
-from privgmm.published.budget import Spent, spent
-from privgmm.published.mechanism import Design, design
+from privgmm.published.baselines import BaselineDesign, baseline, baseline_design
+from privgmm.published.budget import Spent, spent, spent_on
+from privgmm.published.mechanism import Design, design, design_for
+from privgmm.published.neighbours import mean_shifts
+from privgmm.published.options import Options
 
-__all__ = ["Design", "Spent", "baseline", "design", "spent"]
+__all__ = [
+    "BaselineDesign",
+    "Design",
+    "Options",
+    "Spent",
+    "baseline",
+    "baseline_design",
+    "design",
+    "design_for",
+    "mean_shifts",
+    "spent",
+    "spent_on",
+]

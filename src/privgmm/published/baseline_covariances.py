@@ -39,18 +39,17 @@ def _noisy(
     return np.asarray((U * floored[..., None, :]) @ U.swapaxes(-1, -2))
 
 
-def _kl(kind: str, facts: Facts, eps: float, delta: float) -> float:
-    """The covariance part of sum_k pi_k KL, averaged over a few draws."""
+def _class_kl(kind: str, facts: Facts, eps: float, delta: float, draws: int) -> Floats:
+    """The covariance part of KL(N~_k || N_k), averaged over ``draws`` draws."""
     rng = np.random.default_rng(TUNING_SEED)
-    d = facts.fitted.dim
-    released = _noisy(kind, facts, eps, delta, rng, max(1, 24 // d))
+    released = _noisy(kind, facts, eps, delta, rng, draws)
     trace = np.einsum("kij,tkij->tk", facts.precisions, released)
     _, log_det = np.linalg.slogdet(released)
     _, own = np.linalg.slogdet(facts.fitted.covariances)
-    return float(0.5 * ((trace - d - log_det + own) @ facts.fitted.weights).mean())
+    return np.asarray(0.5 * (trace - facts.fitted.dim - log_det + own).mean(axis=0))
 
 
 COVARIANCE_PARTS = {
-    kind: Part(partial(_draw, kind), partial(_kl, kind))
+    kind: Part(partial(_draw, kind), partial(_class_kl, kind))
     for kind in ("laplace", "gaussian", "wishart")
 }

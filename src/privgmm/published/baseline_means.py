@@ -19,16 +19,10 @@ from privgmm.published.neighbours import mean_shifts
 from privgmm.solver import min_trace_ellipsoid
 
 
-def _draw_weights(
-    kind: str, facts: Facts, eps: float, delta: float, rng: np.random.Generator
+def draw_weights(
+    kind: str, facts: Facts, eps: float, delta: float, rng: np.random.Generator, times: int = 1
 ) -> Floats:
-    """Noise, clip at zero, renormalise."""
-    return np.asarray(_noisy_weights(kind, facts, eps, delta, rng, 1)[0])
-
-
-def _noisy_weights(
-    kind: str, facts: Facts, eps: float, delta: float, rng: np.random.Generator, times: int
-) -> Floats:
+    """(times, K) noisy weights: noise, clip at zero, renormalise."""
     pi = facts.fitted.weights
     noise = iid(kind, facts.sensitivities()[0], eps, delta, rng, (times, pi.size))
     clipped = np.maximum(pi + noise, 0)
@@ -36,11 +30,13 @@ def _noisy_weights(
     return np.where(total > 0, clipped / np.where(total > 0, total, 1), 1 / pi.size)
 
 
-def _weights_kl(kind: str, facts: Facts, eps: float, delta: float) -> float:
-    rng = np.random.default_rng(TUNING_SEED)
-    q = _noisy_weights(kind, facts, eps, delta, rng, 64)
+def expected_weights(
+    kind: str, facts: Facts, eps: float, delta: float, draws: int
+) -> tuple[Floats, float]:
+    """E[pi~] and E[sum_k pi~_k ln(pi~_k / pi_k)] over ``draws`` draws, the same ones every time."""
+    q = draw_weights(kind, facts, eps, delta, np.random.default_rng(TUNING_SEED), draws)
     ratio = np.where(q > 0, q, 1) / facts.fitted.weights
-    return float((q * np.log(ratio)).sum(axis=1).mean())
+    return q.mean(axis=0), float((q * np.log(ratio)).sum(axis=1).mean())
 
 
 def _draw_iid_means(
@@ -50,16 +46,15 @@ def _draw_iid_means(
     return mu + iid(kind, facts.sensitivities()[1], eps, delta, rng, mu.shape)
 
 
-def _iid_means_kl(kind: str, facts: Facts, eps: float, delta: float) -> float:
+def _iid_means_kl(kind: str, facts: Facts, eps: float, delta: float, _: int) -> Floats:
     s = facts.sensitivities()[1]
     variance = 2 * (s / eps) ** 2 if kind == "laplace" else gaussian_scale(s, eps, delta) ** 2
     return _isotropic_kl(facts, variance)
 
 
-def _isotropic_kl(facts: Facts, variance: float) -> float:
-    """sum_k pi_k tr(Sigma_k^-1) variance / 2."""
-    trace = np.trace(facts.precisions, axis1=1, axis2=2)
-    return float(0.5 * facts.fitted.weights @ (trace * variance))
+def _isotropic_kl(facts: Facts, variance: float) -> Floats:
+    """tr(Sigma_k^-1) variance / 2 per class."""
+    return np.asarray(0.5 * np.trace(facts.precisions, axis1=1, axis2=2) * variance)
 
 
 def _colored_shapes(facts: Facts) -> Floats:
@@ -81,13 +76,13 @@ def _draw_colored_means(facts: Facts, eps: float, delta: float, rng: np.random.G
     return np.asarray(mu + gaussian_scale(1.0, eps, delta) * noise)
 
 
-def _colored_means_kl(facts: Facts, eps: float, delta: float) -> float:
+def _colored_means_kl(facts: Facts, eps: float, delta: float, _: int) -> Floats:
     cost = np.einsum("kij,kij->k", facts.precisions, _colored_shapes(facts))
-    return float(0.5 * gaussian_scale(1.0, eps, delta) ** 2 * facts.fitted.weights @ cost)
+    return np.asarray(0.5 * gaussian_scale(1.0, eps, delta) ** 2 * cost)
 
 
 def _r1smg_variance(facts: Facts, eps: float, delta: float) -> float:
-    return r1smg_variance(facts.sensitivities()[1], eps, delta, facts.fitted.dim)
+    return r1smg_variance(facts.rank_one_sensitivity(), eps, delta, facts.fitted.dim)
 
 
 def _draw_r1smg_means(facts: Facts, eps: float, delta: float, rng: np.random.Generator) -> Floats:
@@ -99,14 +94,10 @@ def _draw_r1smg_means(facts: Facts, eps: float, delta: float, rng: np.random.Gen
     return np.asarray(mu + z[:, None] * u)
 
 
-def _r1smg_means_kl(facts: Facts, eps: float, delta: float) -> float:
+def _r1smg_means_kl(facts: Facts, eps: float, delta: float, _: int) -> Floats:
     return _isotropic_kl(facts, _r1smg_variance(facts, eps, delta) / facts.fitted.dim)
 
 
-WEIGHT_PARTS = {
-    kind: Part(partial(_draw_weights, kind), partial(_weights_kl, kind))
-    for kind in ("laplace", "gaussian")
-}
 MEAN_PARTS = {
     kind: Part(partial(_draw_iid_means, kind), partial(_iid_means_kl, kind))
     for kind in ("laplace", "gaussian")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privgmm.model.fitting import labelled_arrays
+from privgmm.errors import InputError
+from privgmm.model.labels import labelled_arrays
 from privgmm.model.mixture import Floats
-from privgmm.published.mechanism import Design
+from privgmm.published.mechanism import Design, uses_ball
 from privgmm.published.neighbours import clip_to_ball, mean_shifts
 from privgmm.published.weights_map import log_grid_size
 
@@ -30,20 +32,37 @@ class Spent:
 
 def spent(design: Design, X: ArrayLike, y: ArrayLike) -> Spent:
     """Recompute Theorem 1's left-hand sides for a design of (X, y), without trusting its budgets."""
+    if uses_ball(design.adjacency, design.options):
+        return spent_on(design, None)
     x, codes, _ = labelled_arrays(X, y, design.fitted.classes)
     if design.radius is not None:
         x = clip_to_ball(x, design.radius)
+    return spent_on(
+        design,
+        [
+            mean_shifts(x, codes, k, mean, design.adjacency, design.options.neighbours)
+            for k, mean in enumerate(design.fitted.means)
+        ],
+    )
+
+
+def spent_on(design: Design, shifts: Sequence[ArrayLike] | None) -> Spent:
+    """The same from the mean shifts of all neighbours, (eq10), or without them from the ball, (eq10a).
+
+    (eq10a), and not (eqr5) as printed, decides what a design with a ball spends.
+    """
     rule = 2 * np.log(2 / design.delta)
     means = np.empty(design.counts.size)
     for k in range(means.size):
         precision = np.linalg.inv(design.mean_noise[k])
-        if design.adjacency in ("record-change", "record-add") or design.scalable:
-            assert design.radius is not None  # for the type checker: design() refuses otherwise
+        if shifts is None:
+            if design.radius is None:
+                raise InputError("This design lists its neighbours; give their mean shifts.")
             # (eq10a): eps_k^2 N_k^2 / (2 ln(2/delta)) >= 4 B^2 |Gamma_k|_2
             worst = (2 * design.radius / design.counts[k]) ** 2 * np.linalg.eigvalsh(precision)[-1]
         else:
-            shifts = mean_shifts(x, codes, k, design.fitted.means[k], design.adjacency)
-            worst = np.einsum("ni,ij,nj->n", shifts, precision, shifts, optimize=True).max()
+            rows = np.asarray(shifts[k], dtype=np.float64)
+            worst = np.einsum("ni,ij,nj->n", rows, precision, rows, optimize=True).max()
         means[k] = np.sqrt(rule * worst)
     ratio = np.log(design.weights_map.column / design.weights_map.other)
     return Spent(means, design.epsilon_covariances, float(np.abs(ratio).max()))

@@ -1,24 +1,34 @@
-"""The public function of the published method: data in, one frozen Design out, draws from it."""
+"""The public functions of the published method: data or parameters in, one frozen Design out, draws from it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from privgmm.checks import real
+from privgmm.checks import real, whole
 from privgmm.errors import InputError
-from privgmm.model.fitting import fit, labelled_arrays, refuse_small_classes
+from privgmm.model.fitting import fit, refuse_small_classes, weights_on_grid
+from privgmm.model.labels import labelled_arrays
 from privgmm.model.mixture import ClassName, Floats, Mixture
 from privgmm.model.sampling import generator
 from privgmm.published.alternating import alternate
 from privgmm.published.joint import optimise
-from privgmm.published.neighbours import Adjacency, adjacency_named, clip_to_ball
+from privgmm.published.neighbours import (
+    Adjacency,
+    Neighbours,
+    adjacency_named,
+    ball_shape,
+    clip_to_ball,
+    mean_shifts,
+)
 from privgmm.published.objective import true_component_kl
-from privgmm.published.problem import pose
+from privgmm.published.options import Options, options_from
+from privgmm.published.problem import listed_shapes, pose
 from privgmm.published.weights_map import WeightsMap
 
 SOLVER_TOLERANCE = 1e-5
@@ -53,15 +63,13 @@ class Design:
     delta: float
     adjacency: Adjacency
     radius: float | None
-    scalable: bool
-    smoothing: float
-    method: str
+    options: Options
 
     def __repr__(self) -> str:
         # Short on purpose: the fields hold the non-private fit.
         return (
             f"Design(adjacency={self.adjacency!r}, epsilon={self.epsilon}, delta={self.delta}, "
-            f"method={self.method!r}, objective={self.objective:.6g})"
+            f"method={self.options.method!r}, objective={self.objective:.6g})"
         )
 
     @property
@@ -106,10 +114,12 @@ def design(
     adjacency: str = "label",
     radius: float | None = None,
     smoothing: float = 1e-3,
+    neighbours: Neighbours = "both",
     *,
-    method: str = "alternating",
+    method: Literal["alternating", "joint"] = "alternating",
     classes: Sequence[ClassName] | None = None,
     scalable: bool = False,
+    eqr5: Literal["repaired", "printed"] = "repaired",
     max_iterations: int = 50,
 ) -> Design:
     """Design the published mechanism for a data set; its guarantee is claimed, not proven.
@@ -117,29 +127,21 @@ def design(
     adjacency : "label", "record-remove", "record-change" ("record"), "record-add"
     radius : B; rows are clipped to |x| <= B. Needed by record-change, record-add and ``scalable``
     smoothing : lambda, the share of the uniform draw from S
+    neighbours : label level: "both" rows that enter a class and rows that leave it move its mean in
+        (eq10), or "departures" only; the print allows either reading (docs/published.md)
     method : "alternating" (Algorithm 1) or "joint" (the same problem, solved jointly)
     scalable : use (eqr5) for the mean noise, whose cost does not depend on N
+    eqr5 : "repaired" 8 B^2, or "printed" 8 B
     """
-    relation = adjacency_named(adjacency)
-    check_budget(epsilon, delta)
-    if method not in ("alternating", "joint"):
-        raise InputError(f"Unknown method {method!r}; choose 'alternating' or 'joint'.")
-    if not 0 < smoothing < 1:
-        raise InputError(f"The smoothing must lie strictly between 0 and 1, got {smoothing}.")
+    options = Options(smoothing, method, scalable, neighbours, eqr5, max_iterations)
+    relation = _checked(adjacency, epsilon, delta, radius, options)
     x, codes, names = labelled_arrays(X, y, classes)
     if relation == "label" and len(names) < 2:
         raise InputError(
             "There is one class only, so no label can flip; give at least two classes or choose "
             "a record-level adjacency."
         )
-    if radius is None and (scalable or relation in ("record-change", "record-add")):
-        raise InputError(
-            f"Adjacency {relation!r}{' with scalable noise' if scalable else ''} needs a radius that "
-            "bounds every row; state one that does not come from the data."
-        )
     if radius is not None:
-        if not (math.isfinite(real(radius, "The radius")) and radius > 0):
-            raise InputError(f"The radius must be a positive number, got {radius}.")
         x = clip_to_ball(x, radius)
     counts = np.bincount(codes, minlength=len(names))
     refuse_small_classes(
@@ -147,22 +149,90 @@ def design(
     )
     fitted = fit(x, codes, classes=range(len(names)))
     fitted = Mixture(fitted.weights, fitted.means, fitted.covariances, names)
+    shifts = None
+    if not uses_ball(relation, options):
+        shifts = [
+            mean_shifts(x, codes, k, mean, relation, neighbours)
+            for k, mean in enumerate(fitted.means)
+        ]
+    return _designed(fitted, counts, shifts, epsilon, delta, relation, radius, options)
+
+
+def design_for(
+    fitted: Mixture,
+    n: int,
+    shifts: Sequence[ArrayLike] | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    adjacency: str = "label",
+    radius: float | None = None,
+    **options: Any,
+) -> Design:
+    """Design the published mechanism for given parameters: Algorithm 1's own inputs.
+
+    With it a model that was fitted in another way, for example by EM, can be released as the paper's
+    remark on continuous weights says: the weights are moved to the nearest point of the 1/N grid,
+    and N_k = N pi_k.
+
+    fitted : pi, mu_k and Sigma_k
+    n : N, the number of rows behind them
+    shifts : for each class the rows mu_k(D) - mu_k(D') over all neighbours D', (M_k, d); not needed where
+        (eqr5) bounds them by ``radius`` (record-change, record-add, ``scalable``)
+    options : the other options of ``design``: smoothing, method, scalable, eqr5
+    """
+    chosen = options_from(options)
+    relation = _checked(adjacency, epsilon, delta, radius, chosen)
+    if not isinstance(fitted, Mixture):
+        raise InputError("The parameters must be a privgmm.Mixture.")
+    whole(n, "The number of rows")
+    weights = weights_on_grid(fitted.weights, n)
+    counts = np.rint(weights * n).astype(np.intp)
+    if relation == "label" and counts.size < 2:
+        raise InputError("There is one class only, so no label can flip.")
+    model = Mixture(weights, fitted.means, fitted.covariances, fitted.classes)
+    listed = None
+    if not uses_ball(relation, chosen):
+        listed = _checked_shifts(shifts, model)
+    return _designed(model, counts, listed, epsilon, delta, relation, radius, chosen)
+
+
+def uses_ball(adjacency: Adjacency, options: Options) -> bool:
+    """Whether the mean noise comes from (eqr5) and not from a list of neighbours."""
+    return options.scalable or adjacency in ("record-change", "record-add")
+
+
+def _designed(
+    fitted: Mixture,
+    counts: NDArray[np.intp],
+    shifts: Sequence[Floats] | None,
+    epsilon: float,
+    delta: float,
+    adjacency: Adjacency,
+    radius: float | None,
+    options: Options,
+) -> Design:
+    """Solve (P2) for the classes' shapes: those of the listed shifts, or the balls of (eqr5)."""
+    if shifts is not None:
+        shapes = listed_shapes(shifts, fitted, SOLVER_TOLERANCE)
+    else:
+        assert radius is not None  # for the type checker: _checked refuses otherwise
+        printed = options.eqr5 == "printed"
+        shapes = np.stack([ball_shape(int(n), fitted.dim, radius, printed) for n in counts])
     problem = pose(
-        x,
-        codes,
         fitted,
+        counts,
+        shapes,
         epsilon=float(epsilon),
         delta=float(delta),
-        adjacency=relation,
-        radius=radius,
-        scalable=scalable,
-        smoothing=float(smoothing),
-        tol=SOLVER_TOLERANCE,
+        adjacency=adjacency,
+        smoothing=float(options.smoothing),
     )
-    found = alternate(problem, max_iterations) if method == "alternating" else optimise(problem)
-    noise = problem.shapes * (problem.rule / found.epsilon_means**2)[:, None, None]
+    if options.method == "joint":
+        found = optimise(problem)
+    else:
+        found = alternate(problem, options.max_iterations)
     return Design(
-        mean_noise=noise,
+        mean_noise=problem.shapes * (problem.rule / found.epsilon_means**2)[:, None, None],
         wishart_scale=found.wishart_scale,
         epsilon_means=found.epsilon_means,
         epsilon_weights=found.epsilon_weights,
@@ -173,12 +243,44 @@ def design(
         counts=counts.astype(np.float64),
         epsilon=float(epsilon),
         delta=float(delta),
-        adjacency=relation,
+        adjacency=adjacency,
         radius=radius,
-        scalable=scalable,
-        smoothing=float(smoothing),
-        method=method,
+        options=options,
     )
+
+
+def _checked(
+    adjacency: str, epsilon: float, delta: float, radius: float | None, options: Options
+) -> Adjacency:
+    """The adjacency that is meant, or one sentence on which setting is wrong."""
+    relation = adjacency_named(adjacency)
+    check_budget(epsilon, delta)
+    if radius is None and uses_ball(relation, options):
+        raise InputError(
+            f"Adjacency {relation!r}{' with scalable noise' if options.scalable else ''} needs a "
+            "radius that bounds every row; state one that does not come from the data."
+        )
+    if radius is not None and not (math.isfinite(real(radius, "The radius")) and radius > 0):
+        raise InputError(f"The radius must be a positive number, got {radius}.")
+    return relation
+
+
+def _checked_shifts(shifts: Sequence[ArrayLike] | None, fitted: Mixture) -> list[Floats]:
+    if shifts is None or len(shifts) != fitted.n_classes:
+        raise InputError(
+            f"Give the mean shifts of all neighbours, one array for each of the {fitted.n_classes} "
+            "classes, or a radius with scalable=True."
+        )
+    rows = [np.asarray(class_shifts, dtype=np.float64) for class_shifts in shifts]
+    for class_shifts in rows:
+        if class_shifts.ndim != 2 or class_shifts.shape[1] != fitted.dim or not class_shifts.size:
+            raise InputError(
+                f"The mean shifts of a class must be a table with {fitted.dim} columns and a row "
+                "for each neighbour."
+            )
+        if not np.isfinite(class_shifts).all():
+            raise InputError("The mean shifts hold missing or infinite values.")
+    return rows
 
 
 def check_budget(epsilon: float, delta: float) -> None:

@@ -4,6 +4,11 @@ label          one label flips (Definition 1)
 record-remove  one record leaves                 (section IV-C, first case)
 record-change  one record's features change      (section IV-C, second case, and section V-E)
 record-add     one record within the ball enters (section IV-C, third case)
+
+(eq10) can be read in two ways. Its supremum is printed over n and k' != k, where D_{n,k'} gives row n the
+label k': then only rows that leave class k move its mean ("departures"). (eq19) and (eq23) range over
+all n and k', and Appendix A speaks of all admissible label flips, so rows that enter class k count too
+("both"). A flip does move the mean of the class it enters, so "both" is the default.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from privgmm.errors import InputError
 from privgmm.model.mixture import Floats
 
 Adjacency = Literal["label", "record-remove", "record-change", "record-add"]
+Neighbours = Literal["both", "departures"]
 
 _NAMES: dict[str, Adjacency] = {
     "label": "label",
@@ -45,17 +51,22 @@ def clip_to_ball(X: Floats, radius: float) -> Floats:
 
 
 def mean_shifts(
-    X: Floats, codes: NDArray[np.intp], k: int, mean: Floats, adjacency: Adjacency
+    X: Floats,
+    codes: NDArray[np.intp],
+    k: int,
+    mean: Floats,
+    adjacency: Adjacency,
+    neighbours: Neighbours = "both",
 ) -> Floats:
     """All mu_k(D) - mu_k(D') up to sign, for the adjacencies that can be listed (eq10).
 
     Leaving class k moves its mean by (mu_k - x_n)/(N_k - 1); entering it from another class moves
     it by (x_n - mu_k)/(N_k + 1). The destination class of a flip does not matter to class k, so
-    there are N shifts, not N(K-1).
+    there are N shifts, not N(K-1). With ``neighbours="departures"`` rows that enter are left out.
     """
     inside = codes == k
     n_k = int(inside.sum())
-    if adjacency == "record-remove":
+    if adjacency == "record-remove" or (adjacency == "label" and neighbours == "departures"):
         return np.asarray((X[inside] - mean) / (n_k - 1))
     if adjacency == "label":
         step = np.where(inside, 1.0 / (n_k - 1), 1.0 / (n_k + 1))
@@ -65,13 +76,14 @@ def mean_shifts(
     )
 
 
-def ball_shape(n_k: int, dim: int, radius: float) -> Floats:
+def ball_shape(n_k: int, dim: int, radius: float, printed: bool = False) -> Floats:
     """(2B/N_k)^2 I: the ellipsoid form of |mu_k(D) - mu_k(D')| <= 2B/N_k, (eqr4) and (eqr5).
 
     With it Gamma_k^-1 = 8 B^2 ln(2/delta) / (N_k^2 eps_k^2) I. Repair: (eqr5) prints B for B^2,
-    against (eq10a). The bound also holds for a flip: leaving moves the mean by |x - mu_-n|/N_k.
+    against (eq10a); ``printed`` gives the print, whose noise is too small for B > 1 and not needed
+    for B < 1. The bound also holds for a flip: leaving moves the mean by |x - mu_-n|/N_k.
     """
-    return np.eye(dim) * (2 * radius / n_k) ** 2
+    return np.eye(dim) * 4 * (radius if printed else radius**2) / n_k**2
 
 
 def adjacent_counts(counts: NDArray[np.intp], adjacency: Adjacency) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ shifts and does not depend on the budget. So (eq23) is solved once, here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from privgmm.model.fitting import precisions
 from privgmm.model.mixture import Floats, Mixture
-from privgmm.published.neighbours import Adjacency, adjacent_counts, ball_shape, mean_shifts
+from privgmm.published.neighbours import Adjacency, adjacent_counts
 from privgmm.published.objective import component_cost, printed_expected_kl, weight_loss
 from privgmm.published.weights_map import WeightsMap, transition_columns
 from privgmm.solver import min_trace_ellipsoid
@@ -71,29 +72,26 @@ class Allocation:
     history: tuple[float, ...]
 
 
+def listed_shapes(shifts: Sequence[Floats], fitted: Mixture, tol: float) -> Floats:
+    """(K, d, d) Y_k of (eq23): the minimum-trace ellipsoid of each class's mean shifts."""
+    inverses = precisions(fitted)
+    return np.stack(
+        [min_trace_ellipsoid(shifts[k], inverses[k], tol).shape for k in range(fitted.n_classes)]
+    )
+
+
 def pose(
-    X: Floats,
-    codes: NDArray[np.intp],
     fitted: Mixture,
+    counts: NDArray[np.intp],
+    shapes: Floats,
     *,
     epsilon: float,
     delta: float,
     adjacency: Adjacency,
-    radius: float | None,
-    scalable: bool,
     smoothing: float,
-    tol: float,
 ) -> Problem:
-    """Solve the ellipsoid of every class and collect the constants of (P2)."""
-    counts = np.bincount(codes, minlength=fitted.n_classes)
+    """Collect the constants of (P2) for classes of ``counts`` rows whose shapes Y_k are solved."""
     inverses = precisions(fitted)
-    shapes = np.empty_like(fitted.covariances)
-    for k in range(fitted.n_classes):
-        if radius is not None and (scalable or adjacency in ("record-change", "record-add")):
-            shapes[k] = ball_shape(int(counts[k]), fitted.dim, radius)
-        else:
-            shifts = mean_shifts(X, codes, k, fitted.means[k], adjacency)
-            shapes[k] = min_trace_ellipsoid(shifts, inverses[k], tol).shape
     neighbours = np.vstack([counts, adjacent_counts(counts, adjacency)])
     return Problem(
         epsilon=epsilon,

@@ -31,6 +31,7 @@ class WeightsMap:
 
     @property
     def weights(self) -> Floats:
+        """pi(D), the fitted weights."""
         return np.asarray(self.candidates[0])
 
     def mean_weights(self) -> Floats:

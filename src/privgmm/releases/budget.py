@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privgmm.releases.guarantee import Guarantee, Mechanism
+from privgmm.releases.guarantee import Guarantee
+from privgmm.types import Mechanism
 
 # Float rounding of a budget handed out in parts is not an unspent rest.
 _ROUNDING = 1e-6

@@ -7,16 +7,34 @@ import json
 from dataclasses import asdict
 from typing import Any, Literal
 
+import rfc8785
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from privgmm.errors import InputError
+from privgmm.model.components import ComponentMixture
 from privgmm.model.mixture import Mixture
-from privgmm.releases.guarantee import Guarantee, Mechanism, Status, Unit
+from privgmm.releases.guarantee import Guarantee
 from privgmm.releases.release import Release
+from privgmm.releases.shape import (
+    ColumnPart,
+    EncodingPart,
+    MarginsPart,
+    columns_block,
+    columns_of,
+    encoding_block,
+    encoding_of,
+    margins_block,
+    margins_of,
+)
+from privgmm.releases.uncertainty import ErrorsPart, from_block, to_block
 from privgmm.transform import from_dict, to_dict
+from privgmm.types import Mechanism, PersonUnit, Status, Unit
 
 FORMAT = "privgmm-release"
-VERSION = 1
+# 2 added ``errors`` and ``person``, 3 ``components``, ``columns``, ``order``, ``encoding``, ``margins`` and the digest over
+# the canonical form of RFC 8785. Older documents are read as before, and checked by the digest they were written with.
+VERSION = 3
+_CANONICAL_SINCE = 3
 LARGEST_FILE = 1 << 28
 
 
@@ -25,13 +43,26 @@ class _Part(BaseModel):
 
 
 class MixturePart(_Part):
+    """The mixture as numbers; shapes and definiteness are checked by ``Mixture`` itself."""
+
     classes: list[bool | int | float | str] = Field(min_length=1)
     weights: list[float] = Field(min_length=1)
     means: list[list[float]] = Field(min_length=1)
     covariances: list[list[list[float]]] = Field(min_length=1)
 
 
+class ComponentsPart(_Part):
+    """Gaussians inside the classes; ``owners`` are positions in the class list. Checked by ``ComponentMixture``."""
+
+    owners: list[int] = Field(min_length=1)
+    weights: list[float] = Field(min_length=1)
+    means: list[list[float]] = Field(min_length=1)
+    covariances: list[list[list[float]]] = Field(min_length=1)
+
+
 class MechanismPart(_Part):
+    """One ``Mechanism`` of the statement."""
+
     query: str
     coordinates: int = Field(ge=1)
     sensitivity: float = Field(gt=0)
@@ -39,7 +70,16 @@ class MechanismPart(_Part):
     mu: float = Field(gt=0)
 
 
+class PersonPart(_Part):
+    """Whose rows are protected together, and how they count."""
+
+    column: str = Field(min_length=1)
+    max_rows: int | None = Field(default=None, ge=1)
+
+
 class GuaranteePart(_Part):
+    """The statement, with the sentences that a reader of the file needs."""
+
     status: Status
     unit: Unit
     adjacency: str
@@ -53,13 +93,16 @@ class GuaranteePart(_Part):
     assumed_public: list[str]
     not_protected: list[str]
     notes: list[str]
+    seeded: bool = False
+    classes_from_data: bool = False
+    person: PersonPart | None = None
 
 
 class ReleaseDocument(_Part):
     """One published Gaussian mixture with its differential-privacy statement."""
 
     format: Literal["privgmm-release"]
-    version: Literal[1]
+    version: Literal[1, 2, 3]
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     features: list[str] = Field(min_length=1)
     label: str
@@ -67,6 +110,12 @@ class ReleaseDocument(_Part):
     mixture: MixturePart
     guarantee: GuaranteePart
     software: dict[str, str]
+    errors: ErrorsPart | None = None
+    components: ComponentsPart | None = None
+    columns: list[ColumnPart] = Field(default_factory=list)
+    order: list[str] = Field(default_factory=list)
+    encoding: EncodingPart | None = None
+    margins: MarginsPart | None = None
 
 
 def dump(release: Release) -> str:
@@ -81,17 +130,28 @@ def dump(release: Release) -> str:
         "features": list(release.feature_names),
         "label": release.label_name,
         "preprocessing": [to_dict(step) for step in release.preprocessing],
-        "mixture": {
-            "classes": list(mixture.classes),
-            "weights": mixture.weights.tolist(),
-            "means": mixture.means.tolist(),
-            "covariances": mixture.covariances.tolist(),
-        },
+        "mixture": {"classes": list(mixture.classes), **_numbers(mixture)},
         "guarantee": guarantee,
         "software": dict(release.software),
     }
+    if release.errors is not None:
+        body["errors"] = to_block(release.errors)
+    if release.components is not None:
+        owners = release.components.owners.tolist()
+        body["components"] = {"owners": owners, **_numbers(release.components.parts)}
+    body["columns"] = columns_block(release.columns)
+    body["order"] = list(release.order)
+    if release.encoding is not None:
+        body["encoding"] = encoding_block(release.encoding)
+    if release.margins is not None:
+        body["margins"] = margins_block(release.margins)
     body = json.loads(json.dumps(body, allow_nan=False))
-    return json.dumps({**body, "sha256": _digest(body)}, indent=1, ensure_ascii=True) + "\n"
+    digest = _digest(body)
+    if digest is None:
+        raise InputError(
+            "Whole numbers beyond 2^53 cannot be published exactly; write them as texts."
+        )
+    return json.dumps({**body, "sha256": digest}, indent=1, ensure_ascii=True) + "\n"
 
 
 def parse(data: bytes, name: str) -> Release:
@@ -105,7 +165,7 @@ def parse(data: bytes, name: str) -> Release:
             f"{name} has format version {newer}, newer than this privgmm reads ({VERSION}); "
             "upgrade privgmm to open it."
         )
-    if content.get("sha256") != _digest({k: v for k, v in content.items() if k != "sha256"}):
+    if content.get("sha256") != _digest(content):
         raise InputError(f"{name} was changed or damaged after it was written; get a fresh copy.")
     try:
         return _release(ReleaseDocument.model_validate_json(data))
@@ -132,6 +192,9 @@ def _release(document: ReleaseDocument) -> Release:
         assumed_public=tuple(part.assumed_public),
         not_protected=tuple(part.not_protected),
         notes=tuple(part.notes),
+        seeded=part.seeded,
+        classes_from_data=part.classes_from_data,
+        person=None if part.person is None else PersonUnit(**part.person.model_dump()),
     )
     mixture = Mixture(model.weights, model.means, model.covariances, model.classes)
     return Release(
@@ -141,12 +204,44 @@ def _release(document: ReleaseDocument) -> Release:
         document.label,
         tuple(from_dict(step) for step in document.preprocessing),
         document.software,
+        None
+        if document.errors is None
+        else from_block(document.errors, mixture.n_classes, mixture.dim),
+        None if document.components is None else _components(document.components, mixture),
+        columns_of(document.columns),
+        None if document.margins is None else margins_of(document.margins),
+        tuple(document.order),
+        encoding_of(document.encoding, document.columns),
     )
 
 
-def _digest(body: dict[str, Any]) -> str:
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+def _numbers(mixture: Mixture) -> dict[str, Any]:
+    return {
+        "weights": mixture.weights.tolist(),
+        "means": mixture.means.tolist(),
+        "covariances": mixture.covariances.tolist(),
+    }
+
+
+def _components(part: ComponentsPart, mixture: Mixture) -> ComponentMixture:
+    parts = Mixture(part.weights, part.means, part.covariances)
+    return ComponentMixture(parts, part.owners, mixture.classes)
+
+
+def _digest(content: dict[str, Any]) -> str | None:
+    """SHA-256 of all members but the digest itself; None where the content has no canonical form.
+
+    Since version 3 over the canonical form of RFC 8785, which any language can write; before, over Python's.
+    """
+    body = {name: value for name, value in content.items() if name != "sha256"}
+    version = body.get("version")
+    if isinstance(version, int) and version < _CANONICAL_SINCE:
+        old = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(old.encode()).hexdigest()
+    try:
+        return hashlib.sha256(rfc8785.dumps(body)).hexdigest()
+    except (rfc8785.CanonicalizationError, ValueError, RecursionError):
+        return None
 
 
 def _json_object(data: bytes, name: str) -> dict[str, Any]:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-Status = Literal["proven", "as-published"]
-Unit = Literal["label", "record"]
+from privgmm.types import Mechanism, PersonUnit, Status
+from privgmm.types import Unit as Unit
 
-
-@dataclass(frozen=True)
-class Mechanism:
-    """One mechanism that was run on the private data: mu = sensitivity / sigma."""
-
-    query: str
-    coordinates: int
-    sensitivity: float
-    sigma: float
-    mu: float
+_PERSON_NEIGHBOURS = {
+    "label": "two tables that differ in the labels of the rows of one {}, features being equal",
+    "replace": "two tables with equally many values of {} that differ in the rows of one of them, however many",
+    "add-remove": "two tables of which one has all rows of one {} more",
+}
 
 
 @dataclass(frozen=True)
@@ -25,7 +19,8 @@ class Guarantee:
     """The differential-privacy statement of one release.
 
     ``mu`` is the Gaussian-DP parameter of all mechanisms together; None where the published
-    method's own argument is all there is (``status == "as-published"``).
+    method's own argument is all there is (``status == "as-published"``). A release is ``publishable``
+    unless its noise was ``seeded``, its class list was read from the private labels, or it is not proven.
     """
 
     status: Status
@@ -39,10 +34,29 @@ class Guarantee:
     assumed_public: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    seeded: bool = False
+    classes_from_data: bool = False
+    person: PersonUnit | None = None
+
+    @property
+    def protected(self) -> str:
+        """What is protected, in a few words."""
+        if self.person is None:
+            return "the label of each row" if self.unit == "label" else "each row"
+        if self.unit == "label":
+            return f"the labels of all rows of each {self.person.column}"
+        return f"each {self.person.column}, with all of its rows"
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the noise can be drawn again: said so, or the only reason not to publish."""
+        return self.seeded or not (self.publishable or self.classes_from_data)
 
     @property
     def neighbours(self) -> str:
         """The neighbouring relation in words."""
+        if self.person is not None:
+            return _PERSON_NEIGHBOURS[self.adjacency].format(self.person.column)
         return {
             "label": "two tables that differ in the label of one row, features being equal",
             "replace": "two tables of equal size that differ in one whole row",
@@ -55,11 +69,17 @@ class Guarantee:
     @property
     def promise(self) -> str:
         """One sentence for the person who signs."""
-        what = "the label of any one row" if self.unit == "label" else "any one row"
+        what = self.protected.replace("each", "any one", 1) + ("," if "," in self.protected else "")
         if self.status == "as-published":
             return (
                 f"The paper claims ({self.epsilon:g}, {self.delta:g})-differential privacy for "
                 f"{what}; that claim is not proven, so do not rely on this release for protection."
+            )
+        if self.classes_from_data:
+            return (
+                "The class names in this release were read from the private labels without any "
+                f"protection, so it must not be published; of {what} all else is "
+                f"({self.epsilon:g}, {self.delta:g})-differentially private."
             )
         sentence = (
             f"Whatever anyone learns about {what} from this release, they could have learned "

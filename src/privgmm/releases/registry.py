@@ -91,6 +91,8 @@ def _loss(release: Release) -> dict[str, Any]:
     if guarantee.mu is not None:
         details = f"mu = {guarantee.mu!r} of Gaussian differential privacy. {details}"
     unit = {"label": "The label of one row", "record": "One row"}[guarantee.unit]
+    if guarantee.person is not None:
+        unit = printable(guarantee.protected, 300).capitalize()
     return {
         "privacy_unit": unit,
         "privacy_unit_details": f"Neighbouring tables: {printable(guarantee.neighbours, 300)}.",
@@ -126,8 +128,8 @@ def _implementation(release: Release) -> dict[str, Any]:
         "composition": composition(guarantee),
         "post_processing": "The noisy answers were turned into a valid mixture (weights on the "
         "simplex, positive definite covariances); sampling from it costs no further privacy.",
-        "justification": guarantee.promise,
-        "utility": " ".join(known_limits(guarantee)),
+        "justification": printable(guarantee.promise, 900),
+        "utility": " ".join(known_limits(guarantee, release.model)),
         "additional_information": "Software: "
         + ", ".join(_plain(tuple(f"{n} {v}" for n, v in release.software.items())))
         + ".",
@@ -144,7 +146,7 @@ def _mechanisms(release: Release) -> str:
     noise = (
         "discrete Gaussian noise from OpenDP and the operating system's randomness, added to exact "
         "integer sums, so that floating-point attacks do not apply"
-        if guarantee.publishable
+        if not guarantee.repeatable
         else "seeded pseudo-random noise, for an experiment only"
     )
     lines = [

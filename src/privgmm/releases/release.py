@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privgmm.checks import utf8
+from privgmm import __version__
+from privgmm.checks import by_name, checked_count, feature_array, utf8
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.columns import Column
+from privgmm.model.components import ComponentMixture
+from privgmm.model.encoding import Encoding, cells_of
+from privgmm.model.margins import Margins
+from privgmm.model.mixture import Mixture
+from privgmm.model.sampling import class_codes, generator
+from privgmm.model.uncertainty import Errors
 from privgmm.releases.guarantee import Guarantee
 from privgmm.transform import Step, apply_all, invert_all, names_after
+from privgmm.types import Codes, Floats
 
-_SOFTWARE = ("privgmm", "numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
+if TYPE_CHECKING:
+    from privgmm.model.picture import Picture
+
+# Components add up to the released moments but for rounding, which far-off units make larger.
+_SAME_MOMENTS = 1e-6
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
 
 
 def software_versions() -> dict[str, str]:
-    return {name: version(name) for name in _SOFTWARE}
+    """What a release made now is made with: privgmm and the libraries that its numbers depend on."""
+    return {"privgmm": __version__, **{name: version(name) for name in _LIBRARIES}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +45,12 @@ class Release:
 
     ``feature_names`` are the user's columns. ``mixture`` lives in the columns after
     ``preprocessing``; sampling and prediction go through it, so users never see the difference.
+    ``errors`` say how far its numbers may be from (eq2)'s; None where nobody worked them out: the published
+    method, unlabelled rows, documents of version 1. ``components`` are those of the classes, where several were
+    asked for; ``model`` is the whole model in either case. ``columns`` are the features as stated, and samples obey them;
+    ``margins`` are their shapes within each class, None where nothing is known but the model.
+    ``order`` are features and label as they stood in the input; empty puts the label last. Where columns hold
+    categories or missing cells the mixture lives in encoded columns, and ``encoding`` is the map to them.
     """
 
     mixture: Mixture
@@ -37,14 +59,22 @@ class Release:
     label_name: str = "label"
     preprocessing: tuple[Step, ...] = ()
     software: dict[str, str] = field(default_factory=software_versions)
+    errors: Errors | None = None
+    components: ComponentMixture | None = None
+    columns: tuple[Column, ...] = ()
+    margins: Margins | None = None
+    order: tuple[str, ...] = ()
+    encoding: Encoding | None = None
 
     def __post_init__(self) -> None:
-        first = self.preprocessing[0].dim if self.preprocessing else self.mixture.dim
-        names = self.feature_names or tuple(f"x{j}" for j in range(first or self.mixture.dim))
-        if len(names_after(self.preprocessing, names)) != self.mixture.dim:
-            raise InputError(
-                f"{self.mixture.dim} features need {self.mixture.dim} names, got {len(names)}."
-            )
+        dim = self.mixture.dim
+        first = self.preprocessing[0].dim if self.preprocessing else dim
+        names = tuple(self.feature_names or (f"x{j}" for j in range(first or dim)))
+        if self.encoding is not None and len(self.encoding.columns) != len(names):
+            raise InputError("An encoding is one of the stated columns.")
+        own = self._own_names(names)
+        if len(own) != dim:
+            raise InputError(f"{dim} features need {dim} names, got {len(names)}.")
         if not all(isinstance(name, str) and utf8(name) for name in (*names, self.label_name)):
             raise InputError("Column names must be valid UTF-8 text; rename the columns.")
         if len({*names, self.label_name}) != len(names) + 1:
@@ -52,29 +82,116 @@ class Release:
                 f"Column names must be distinct and differ from the label's, {self.label_name!r}; "
                 "rename the columns that share a name."
             )
-        object.__setattr__(self, "feature_names", tuple(names))
+        columns = self.columns or tuple(Column(name) for name in names)
+        if len(columns) != len(names):
+            raise InputError("The stated columns must be the features, in their order.")
+        # A release whose features are renamed keeps what was stated of them.
+        columns = tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True))
+        if self.margins is not None and self.margins.quantiles.shape[:2] != (
+            self.mixture.n_classes,
+            self._drawn,
+        ):
+            raise InputError("The margins must be of the mixture's classes and columns.")
+        order = self.order
+        if sorted(order) != sorted((*names, self.label_name)):
+            order = (*names, self.label_name)
+        object.__setattr__(self, "order", order)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "mixture", self.mixture.named(own))
+        if self.components is not None:
+            _check_moments(self.components, self.mixture)
+            object.__setattr__(self, "components", self.components.named(own))
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        """Names of the mixture's own columns, after preprocessing."""
-        return names_after(self.preprocessing, self.feature_names)
+        """Names of the mixture's own columns, after encoding and preprocessing."""
+        return self._own_names(self.feature_names)
+
+    def _own_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        if self.encoding is not None:
+            return self.encoding.names
+        return names_after(self.preprocessing, names) if self.preprocessing else names
+
+    @cached_property
+    def model(self) -> ComponentMixture:
+        """The whole model: every class a mixture of one or more Gaussians, with the moments of ``mixture``."""
+        return self.components or ComponentMixture.of(self.mixture)
 
     def sample(
         self, n: int, seed: int | None = None, per_class: bool = False
     ) -> tuple[Floats, NDArray[np.generic]]:
-        """n synthetic rows (n per class if ``per_class``) in the user's columns: (X, y)."""
-        Z, y = self.mixture.sample(n, seed=seed, per_class=per_class)
-        return invert_all(self.preprocessing, Z), y
+        """n synthetic rows (n per class if ``per_class``) in the user's columns: (X, y).
+
+        They obey what was stated of the columns, and have the shapes of the margins where there are any.
+        """
+        X, codes = self.draw(checked_count(n), per_class, generator(seed))
+        return X, np.take(self.mixture.class_array, codes)
+
+    def draw(self, n: int, per_class: bool, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        """n synthetic rows (n per class) in the user's columns, and the positions of their classes."""
+        if self.margins is None:
+            parts = self.model.draw_components(n, per_class, rng)
+            return self.in_columns(self.model.draw(parts, rng)), self.model.owners[parts]
+        codes = class_codes(self.mixture, n, per_class, rng)
+        return self.in_columns(self.margins.draw(codes, rng)), codes
+
+    @property
+    def _drawn(self) -> int:
+        """How many numbers a sampled row has: the model's, and the choices among rare levels."""
+        return self.mixture.dim + (0 if self.encoding is None else len(self.encoding.choices))
+
+    def model_column(self, j: int) -> int:
+        """Where column j of the user's stands in the model."""
+        return j if self.encoding is None else self.encoding.places[j].start
+
+    def in_columns(self, Z: Floats) -> Floats:
+        """Rows of the model as rows of the user's columns, which obey what was stated of them."""
+        if self.encoding is not None:
+            return self.encoding.cells(Z)
+        X = invert_all(self.preprocessing, Z)
+        for j, column in enumerate(self.columns):
+            X[:, j] = column.obeyed(X[:, j])
+        return X
+
+    def sample_table(
+        self, n: int, seed: int | None = None, given: Mapping[str, Any] | None = None
+    ) -> Any:
+        """n synthetic rows as a ``pyarrow.Table`` with the input's column names, order and types.
+
+        ``given`` states values of columns, e.g. ``{"species": "Adelie", "mass": 4000}``: rows are then drawn under
+        that condition. A value of an integer column or of one with decimals stands for all that round to it.
+        """
+        from privgmm.releases.rows import table
+
+        return table(self, n, seed, given)
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Rows of the user's columns in the columns that ``mixture`` lives in (``model_names``)."""
+        if self.encoding is not None:
+            return self.encoding(self.cells(X))
+        return apply_all(self.preprocessing, by_name(X, self.feature_names))
+
+    def cells(self, X: ArrayLike) -> Floats:
+        """(n, c) numbers of rows in the user's columns: levels by position, ``ABSENT`` where missing."""
+        if self.encoding is not None:
+            return cells_of(self.columns, X)
+        return feature_array(by_name(X, self.feature_names))
 
     def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The most probable class of each row, given in the user's columns."""
-        return self.mixture.predict(apply_all(self.preprocessing, X))
+        """The most probable class of each row, given in the user's columns; a frame's are found by name."""
+        return self.model.predict(self.transform(X))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release as a JSON document; the file appears whole or not at all."""
-        from privgmm.files import whole_file
+    def save(self, path: str | os.PathLike[str], replace: bool = False) -> None:
+        """Write the release as a JSON document; the file appears whole or not at all.
+
+        Replacing a file that exists raises a CautionWarning, unless ``replace`` says it is meant.
+        """
+        from privgmm.files import warn_of_replacing, whole_file
         from privgmm.releases.document import dump
 
+        if not replace:
+            warn_of_replacing(path)
         text = dump(self)
         with whole_file(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -87,8 +204,45 @@ class Release:
 
         return parse(read_limited(path, LARGEST_FILE), str(path))
 
+    def plot(self) -> Picture:
+        """Densities and ellipses of the heaviest classes as a matplotlib figure.
+
+        After preprocessing these are the columns that the mixture lives in, ``model_names``.
+        """
+        from privgmm.model.picture import plot
+
+        return plot(self.mixture, self.model_names, self.label_name)
+
+    def _repr_html_(self) -> str:
+        """Badges, promise, shares and picture, for notebooks."""
+        from privgmm.model.html import mixture_html, safe
+        from privgmm.releases.wording import badges
+
+        told = "".join(f"<p><b>{safe(badge.title)}</b></p>" for badge in badges(self.guarantee))
+        head = f"{told}<p>{safe(self.guarantee.promise, 1000)}</p>"
+        errors = None if self.errors is None else self.errors.weights
+        return mixture_html(self.mixture, self.model_names, self.label_name, head, errors)
+
     def to_sklearn(self) -> Any:
-        """The mixture as a plain fitted ``sklearn.mixture.GaussianMixture``."""
+        """The model as a plain fitted ``sklearn.mixture.GaussianMixture``.
+
+        Its components are those of ``model.parts``, in that order; ``model.owners`` says which class each belongs to.
+        """
         from privgmm.releases.export import gaussian_mixture
 
-        return gaussian_mixture(self.mixture)
+        return gaussian_mixture(self.model.parts)
+
+
+def _check_moments(components: ComponentMixture, mixture: Mixture) -> None:
+    """Classes of the model have the weights, means and covariances of the mixture, up to rounding."""
+    if components.classes != mixture.classes or components.dim != mixture.dim:
+        raise InputError("Components must be of the classes and columns of the mixture.")
+    own = components.moments()
+    wide = np.sqrt(np.diagonal(mixture.covariances, axis1=1, axis2=2))
+    far = [
+        np.abs(own.weights - mixture.weights),
+        np.abs(own.means - mixture.means) / (wide + np.abs(mixture.means)),
+        np.abs(own.covariances - mixture.covariances) / (wide[:, :, None] * wide[:, None, :]),
+    ]
+    if max(float(part.max()) for part in far) > _SAME_MOMENTS:
+        raise InputError("The components of a class must add up to its mean and covariance.")

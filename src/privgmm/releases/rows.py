@@ -1,21 +1,22 @@
-"""Synthetic rows to a file in constant memory: batches are drawn side by side and written in order."""
+"""Synthetic rows as a table, or to a file in constant memory: batches are drawn side by side and written in order."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from privgmm.checks import checked_seed
+from privgmm.checks import checked_count, checked_seed
+from privgmm.model.columns import Column
 from privgmm.model.mixture import Mixture
-from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows
+from privgmm.releases.conditions import Conditions, conditions
 from privgmm.releases.release import Release
-from privgmm.transform import invert_all
+from privgmm.types import Codes, Floats
 
 # One batch is one row group; its size in bytes bounds the memory whatever the number of columns.
 _BATCH_ROWS = 1 << 18
@@ -30,26 +31,69 @@ def write_rows(
     per_class: bool,
     seed: int | None,
     progress: Callable[[int], None] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write n rows (n per class if ``per_class``) as ``.csv`` or ``.parquet``.
+    """Write n rows (n per class if ``per_class``) as ``.csv`` or ``.parquet``, under the conditions ``given``.
 
     ``progress`` is told how many rows each batch added. A seed gives the same rows on any machine
     of the same NumPy: every batch has its own stream, whichever thread draws it.
     """
     import pyarrow as pa
 
-    names = [*release.feature_names, release.label_name]
-    classes = pa.array(_plain(release.mixture))
-    types = [pa.float64()] * len(release.feature_names) + [classes.type]
-    with _writer(path, kind, pa.schema(zip(names, types, strict=True))) as writer:
-        for drawn, codes in _batches(release.mixture, n, per_class, seed):
-            columns = (
-                invert_all(release.preprocessing, drawn.T).T if release.preprocessing else drawn
-            )
-            arrays = [pa.array(np.ascontiguousarray(column)) for column in columns]
-            writer.write(pa.record_batch([*arrays, classes.take(pa.array(codes))], names=names))
+    wanted = conditions(release, given)
+    schema = _schema(release)
+    with _writer(path, kind, schema, release.label_name) as writer:
+        for X, codes in _batches(release, n, per_class, seed, wanted):
+            writer.write(pa.record_batch(_arrays(release, X, codes), schema=schema))
             if progress is not None:
                 progress(codes.size)
+
+
+def table(
+    release: Release, n: int, seed: int | None = None, given: Mapping[str, Any] | None = None
+) -> Any:
+    """n rows as a ``pyarrow.Table``, under the conditions ``given``."""
+    import pyarrow as pa
+
+    wanted, schema = conditions(release, given), _schema(release)
+    parts = _batches(release, checked_count(n), False, seed, wanted)
+    batches = [pa.record_batch(_arrays(release, X, codes), schema=schema) for X, codes in parts]
+    return pa.Table.from_batches(batches, schema)
+
+
+def _schema(release: Release) -> Any:
+    import pyarrow as pa
+
+    types = {column.name: _type(column) for column in release.columns}
+    types[release.label_name] = pa.array(_plain(release.mixture)).type
+    return pa.schema([(name, types[name]) for name in release.order])
+
+
+def _type(column: Column) -> Any:
+    import pyarrow as pa
+
+    if column.type == "category":
+        return pa.string()
+    return pa.int64() if column.type == "integer" else pa.float64()
+
+
+def _arrays(release: Release, X: Floats, codes: Codes) -> list[Any]:
+    """The rows as Arrow arrays, in the input's order."""
+    import pyarrow as pa
+
+    found = {release.label_name: pa.array(_plain(release.mixture)).take(pa.array(codes))}
+    for j, column in enumerate(release.columns):
+        cells = np.ascontiguousarray(X[:, j])
+        absent = np.isnan(cells) if column.missing else None
+        if column.type == "number":
+            found[column.name] = pa.array(cells, mask=absent)
+            continue
+        whole = np.where(np.isnan(cells), 0, cells).astype(np.int64)
+        array = pa.array(whole, mask=absent)
+        if column.type == "category":
+            array = pa.array(column.levels, pa.string()).take(array)
+        found[column.name] = array
+    return [found[name] for name in release.order]
 
 
 def _plain(mixture: Mixture) -> list[Any]:
@@ -58,31 +102,35 @@ def _plain(mixture: Mixture) -> list[Any]:
     return list(mixture.classes) if one_type else [str(name) for name in mixture.classes]
 
 
-def _writer(path: Path, kind: str, schema: Any) -> Any:
+def _writer(path: Path, kind: str, schema: Any, label: str) -> Any:
     from pyarrow import csv, parquet
 
     if kind == ".csv":
         return csv.CSVWriter(str(path), schema)
+    if kind == ".xlsx":
+        from privgmm.releases.sheet import SheetWriter
+
+        return SheetWriter(path, schema.names)
     # Random digits neither compress nor repeat: trying costs time and saves nothing.
-    label = schema.names[-1]
     packing = {name: "snappy" if name == label else "none" for name in schema.names}
     return parquet.ParquetWriter(str(path), schema, compression=packing, use_dictionary=[label])
 
 
 def _batches(
-    mixture: Mixture, n: int, per_class: bool, seed: int | None
-) -> Iterator[tuple[Any, Any]]:
-    """((d, rows) columns, (rows,) codes) of each batch, in order; a few are drawn ahead."""
+    release: Release, n: int, per_class: bool, seed: int | None, wanted: Conditions | None
+) -> Iterator[tuple[Floats, Codes]]:
+    """((rows, c) numbers, (rows,) codes) of each batch, in order; a few are drawn ahead."""
+    mixture = release.mixture
     rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // (8 * mixture.dim)))
     # With per_class each batch holds every class, so a batch asks for fewer rows of each.
     share = max(1, rows // mixture.n_classes) if per_class else rows
     root = np.random.SeedSequence(checked_seed(seed))
     sizes = (min(share, n - start) for start in range(0, n, share))
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-    ahead: deque[Future[tuple[Any, Any]]] = deque()
+    ahead: deque[Future[tuple[Floats, Codes]]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         for size in sizes:
-            ahead.append(pool.submit(_draw, mixture, size, per_class, root.spawn(1)[0]))
+            ahead.append(pool.submit(_draw, release, size, per_class, root.spawn(1)[0], wanted))
             if len(ahead) > workers:
                 yield ahead.popleft().result()
         while ahead:
@@ -90,12 +138,11 @@ def _batches(
 
 
 def _draw(
-    mixture: Mixture, size: int, per_class: bool, stream: np.random.SeedSequence
-) -> tuple[Any, Any]:
+    release: Release,
+    size: int,
+    per_class: bool,
+    stream: np.random.SeedSequence,
+    wanted: Conditions | None,
+) -> tuple[Floats, Codes]:
     rng = np.random.default_rng(stream)
-    if per_class:
-        codes = balanced_codes(mixture.n_classes, size, rng)
-    else:
-        codes = draw_codes(mixture.weights, size, rng)
-    X = draw_rows(mixture.means, mixture.cholesky, codes, rng)
-    return np.ascontiguousarray(X.T), codes
+    return release.draw(size, per_class, rng) if wanted is None else wanted.draw(size, rng)

@@ -10,6 +10,7 @@ import numpy as np
 
 from privgmm.releases.budget import budget_rows
 from privgmm.releases.guarantee import Guarantee
+from privgmm.releases.how_far import HOW_FAR_OFF, not_usable, with_error
 from privgmm.releases.registry import registry_yaml
 from privgmm.releases.release import Release
 from privgmm.releases.wording import badges, best_guess, guess_between, known_limits, printable
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["print_statement", "registry_yaml", "statement_text"]
 
-# A terminal shows so many columns and rows of parameters; --json and the report hold the rest.
-_MAX_FEATURES = 8
+# A terminal shows so many classes, and rows and columns of parameters; --json and the report hold the rest.
 _MAX_CLASSES = 40
+_MOST_DOWN = 40
+_MOST_ACROSS = 8
+_LONGEST_NAME = 30
 _STYLE = {"good": "bold green", "warning": "bold yellow", "stop": "bold red"}
 
 
@@ -31,7 +34,7 @@ def print_statement(release: Release, console: Console | None = None) -> None:
     from rich.console import Console
 
     screen = console if console is not None else Console()
-    for part in _parts(release):
+    for part in _parts(release, screen.width):
         screen.print(part, markup=False, highlight=False, emoji=False)
         screen.print()
 
@@ -45,23 +48,25 @@ def statement_text(release: Release, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in lines.getvalue().splitlines()) + "\n"
 
 
-def _parts(release: Release) -> Iterator[Any]:
+def _parts(release: Release, width: int) -> Iterator[Any]:
     from rich.text import Text
 
     guarantee = release.guarantee
     for badge in badges(guarantee):
         yield Text.assemble((badge.title.upper(), _STYLE[badge.kind]), "  ", badge.meaning)
-    yield Text(guarantee.promise, style="bold")
+    yield Text(printable(guarantee.promise, 900), style="bold")
+    yield _weights(release)
+    yield from _means(release, width)
+    if release.errors is not None:
+        yield _bullets("How far off", (HOW_FAR_OFF, *not_usable(release)))
     yield _facts(release)
     if guarantee.mechanisms:
         yield _budget(guarantee)
-    yield _weights(release)
-    yield _means(release)
     for title, lines in (
         ("Assumed public", guarantee.assumed_public),
         ("Not protected", guarantee.not_protected),
         ("Notes", guarantee.notes),
-        ("Known limits", known_limits(guarantee)),
+        ("Known limits", known_limits(guarantee, release.model)),
     ):
         if lines:
             yield _bullets(title, lines)
@@ -94,6 +99,7 @@ def _facts(release: Release) -> Table:
     claimed = " (claimed)" if guarantee.status == "as-published" else ""
     facts = [
         ("unit", guarantee.unit),
+        ("protected", guarantee.protected),
         ("neighbours", guarantee.neighbours),
         ("epsilon", f"{guarantee.epsilon:g}{claimed}"),
         ("delta", f"{guarantee.delta:g}{claimed}"),
@@ -107,13 +113,20 @@ def _facts(release: Release) -> Table:
             )
         )
     facts += [
-        ("model", f"{release.mixture.n_classes} classes, {release.mixture.dim} features"),
+        ("model", _model(release)),
         ("software", ", ".join(f"{name} {v}" for name, v in release.software.items())),
     ]
     grid = Table.grid(padding=(0, 2))
     for name, value in facts:
         grid.add_row(_text(name), _text(value, 300))
     return grid
+
+
+def _model(release: Release) -> str:
+    words = f"{release.mixture.n_classes} classes, {release.mixture.dim} features"
+    if release.components is None:
+        return words
+    return f"{words}, {release.components.owners.size} Gaussians"
 
 
 def _budget(guarantee: Guarantee) -> Table:
@@ -131,32 +144,64 @@ def _budget(guarantee: Guarantee) -> Table:
 
 
 def _weights(release: Release) -> Table:
-    mixture = release.mixture
-    table = _table("Classes", printable(release.label_name, 40), "weight")
-    for name, weight in list(zip(mixture.classes, mixture.weights, strict=True))[:_MAX_CLASSES]:
-        table.add_row(_text(name), f"{weight:.2%}")
+    mixture, errors = release.mixture, release.errors
+    table = _table("Share of each class", printable(release.label_name, 40), "share")
+    for k, name in enumerate(mixture.classes[:_MAX_CLASSES]):
+        error = "" if errors is None else f" ± {100 * errors.weights[k]:.2g}"
+        table.add_row(_text(name), f"{100 * mixture.weights[k]:.2f}{error} %")
     if mixture.n_classes > _MAX_CLASSES:
         table.add_row(f"and {mixture.n_classes - _MAX_CLASSES} more", "")
     return table
 
 
-def _means(release: Release) -> Table:
-    mixture = release.mixture
-    shown = range(min(mixture.dim, _MAX_FEATURES))
+def _means(release: Release, width: int) -> Iterator[Table]:
+    """Means and deviations, the longer of features and classes going down, in as many tables as the width asks for."""
+    mixture, errors = release.mixture, release.errors
     spread = np.sqrt(np.diagonal(mixture.covariances, axis1=1, axis2=2))
-    hidden = mixture.dim - len(shown)
-    title = "Mean ± standard deviation"
-    if hidden:
-        title += f" (first {_MAX_FEATURES} of {mixture.dim} features; --json has all)"
-    table = _table(
-        title,
-        printable(release.label_name, 40),
-        *(printable(release.model_names[j], 24) for j in shown),
-    )
-    for k in range(min(mixture.n_classes, _MAX_CLASSES)):
-        cells = [f"{mixture.means[k, j]:.4g} ± {spread[k, j]:.3g}" for j in shown]
-        table.add_row(_text(mixture.classes[k]), *cells)
-    return table
+    features = [printable(name, _LONGEST_NAME) for name in release.model_names]
+    classes = [printable(name, _LONGEST_NAME) for name in mixture.classes]
+    down_features = mixture.dim > mixture.n_classes
+    down, across = (features, classes) if down_features else (classes, features)
+
+    def cell(row: int, column: int) -> str:
+        k, j = (column, row) if down_features else (row, column)
+        mean = with_error(mixture.means[k, j], None if errors is None else errors.means[k, j])
+        return f"{mean} ({spread[k, j]:.3g})"
+
+    title = "Mean (standard deviation)" if errors is None else "Mean ± error (standard deviation)"
+    left_out = [
+        f"first {most} of {len(names)} {what}"
+        for names, most, what in (
+            (down, _MOST_DOWN, "features" if down_features else "classes"),
+            (across, _MOST_ACROSS, "classes" if down_features else "features"),
+        )
+        if len(names) > most
+    ]
+    if left_out:
+        title += f" ({', '.join(left_out)}; --json has all)"
+    down, across = down[:_MOST_DOWN], across[:_MOST_ACROSS]
+    corner = "feature" if down_features else printable(release.label_name, _LONGEST_NAME)
+    cells = [[cell(row, column) for column in range(len(across))] for row in range(len(down))]
+    named = max(len(name) for name in (corner, *down))
+    wide = [max(map(len, texts)) for texts in zip(across, *cells, strict=True)]
+    for shown in _side_by_side(wide, width - named):
+        table = _table(title, corner, *(across[i] for i in shown))
+        for name, line in zip(down, cells, strict=True):
+            table.add_row(_text(name), *(line[i] for i in shown))
+        yield table
+        title = ""
+
+
+def _side_by_side(widths: list[int], room: int) -> Iterator[range]:
+    """Neighbouring columns that fit into the room together, at least one at a time."""
+    start, used = 0, 0
+    for i, width in enumerate(widths):
+        # Columns stand three characters apart, and tables one from either edge.
+        if i > start and used + width + 3 > room - 2:
+            yield range(start, i)
+            start, used = i, 0
+        used += width + 3
+    yield range(start, len(widths))
 
 
 def _bullets(title: str, lines: tuple[str, ...]) -> Table:

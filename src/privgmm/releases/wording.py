@@ -7,7 +7,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from privgmm.model.components import ComponentMixture
 from privgmm.releases.guarantee import Guarantee
+from privgmm.types import PersonUnit
 
 # Joiners that emoji and several scripts need; every other invisible character is spelled out.
 _JOINERS = {"\u200c", "\u200d"}
@@ -57,12 +59,18 @@ def badges(guarantee: Guarantee) -> tuple[Badge, ...]:
     )
     if guarantee.publishable:
         return (proven,)
+    leak = Badge(
+        "stop",
+        "Not publishable: class list read from data",
+        "Which classes occur was read from the private labels, so one row can show in the names. State "
+        "the class list and release again.",
+    )
     experiment = Badge(
         "warning",
         "Experiment: do not publish",
         "The noise came from a seed, so whoever knows the seed can take it away again.",
     )
-    return (experiment,)
+    return (leak,) * guarantee.classes_from_data + (experiment,) * guarantee.repeatable
 
 
 def best_guess(guarantee: Guarantee) -> float | None:
@@ -80,6 +88,13 @@ def best_guess(guarantee: Guarantee) -> float | None:
 
 def guess_between(guarantee: Guarantee) -> str:
     """What the attacker of ``best_guess`` is asked to tell apart."""
+    if guarantee.person is not None:
+        column = printable(guarantee.person.column)
+        if guarantee.unit == "label":
+            return f"which of two sets of labels the rows of one {column} have"
+        if guarantee.adjacency == "add-remove":
+            return f"whether one {column} was in the table"
+        return f"which of two values of {column}, with their rows, was in the table"
     if guarantee.unit == "label":
         return "which of two labels a row has"
     if guarantee.adjacency == "add-remove":
@@ -100,11 +115,25 @@ def composition(guarantee: Guarantee) -> str:
     )
 
 
-def known_limits(guarantee: Guarantee) -> tuple[str, ...]:
+def class_shape(model: ComponentMixture) -> str:
+    """How many Gaussians a class is made of, in one sentence."""
+    each = model.components_per_class
+    if each.max() == 1:
+        return (
+            "Each class is one Gaussian. Skew, several peaks and hard limits inside a class are "
+            "smoothed away, so synthetic rows can be impossible ones (a negative length, say)."
+        )
+    some = f"{each.min()} to {each.max()}" if each.min() < each.max() else f"{each.max()}"
+    return (
+        f"Each class is a mixture of {some} Gaussians, {each.sum()} in all, whose mean and covariance are the ones "
+        "shown; hard limits inside a class are smoothed away, so synthetic rows can be impossible ones."
+    )
+
+
+def known_limits(guarantee: Guarantee, model: ComponentMixture) -> tuple[str, ...]:
     """What a careful reader should know before using the release."""
     limits = [
-        "Each class is one Gaussian. Skew, several peaks and hard limits inside a class are "
-        "smoothed away, so synthetic rows can be impossible ones (a negative length, say).",
+        class_shape(model),
         "Rare classes carry relatively more noise than common ones; lean on their means and "
         "covariances with care.",
         "Differential privacy hides single rows, not facts about the group: what holds for most of a "
@@ -120,6 +149,8 @@ def known_limits(guarantee: Guarantee) -> tuple[str, ...]:
             "The noise level was computed from the private data and some outputs are impossible "
             "for neighbouring tables, so the stated epsilon does not hold.",
         )
+    elif guarantee.person is not None:
+        limits.insert(3, _how_rows_count(guarantee.person))
     elif guarantee.unit == "record":
         limits.insert(
             3,
@@ -132,3 +163,16 @@ def known_limits(guarantee: Guarantee) -> tuple[str, ...]:
             "hiding the label in the table does not hide it from the world.",
         )
     return tuple(limits)
+
+
+def _how_rows_count(person: PersonUnit) -> str:
+    column = printable(person.column)
+    if person.max_rows is None:
+        return (
+            f"Each {column} counts once, however many rows it has: shares, means and covariances are those "
+            "of rows that weigh one over the number of rows beside them."
+        )
+    return (
+        f"Each row counts, and of one {column} at most {person.max_rows}, chosen by a fixed hash of the "
+        "features; what the others hold does not count."
+    )

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from privgmm.model.columns import Column
 from privgmm.model.mixture import Mixture
+from privgmm.model.uncertainty import Interval
+from privgmm.model.view import View, plot_range, spread
 from privgmm.releases import Release
+from privgmm.releases.how_far import with_error
 from privgmm.releases.wording import printable
 from privgmm.report import panels
 from privgmm.report.numbers import column, number
 from privgmm.report.reference import Reference
 from privgmm.report.svg import N_COLOURS
-from privgmm.report.view import View, plot_range, spread
+from privgmm.types import Floats
 
 PREVIEW_ROWS = 10
 PREVIEW_COLUMNS = 10
@@ -31,16 +35,35 @@ class ClassRow:
     colour: int
     name: object
     weight: float
-    bar: float  # share of the heaviest class's weight
+    bar: float  # share of the longest bar
+    error: float | None = None
+    whisker: tuple[float, float] | None = None  # ends of the 95 % interval on the bars' scale
 
 
-def class_rows(mixture: Mixture, keys: list[str]) -> tuple[ClassRow, ...]:
-    heaviest = float(mixture.weights.max())
-    return tuple(
-        ClassRow(key, k % N_COLOURS, name, float(weight), float(weight) / heaviest)
-        for k, (key, name, weight) in enumerate(
-            zip(keys, mixture.classes, mixture.weights, strict=True)
+def class_rows(release: Release, keys: list[str]) -> tuple[ClassRow, ...]:
+    """One row per class, in the mixture's order."""
+    mixture, errors = release.mixture, release.errors
+    if errors is None:
+        heaviest = float(mixture.weights.max())
+        return tuple(
+            ClassRow(key, k % N_COLOURS, name, float(weight), float(weight) / heaviest)
+            for k, (key, name, weight) in enumerate(
+                zip(keys, mixture.classes, mixture.weights, strict=True)
+            )
         )
+    low, high = errors.intervals.weights
+    longest = max(float(mixture.weights.max()), float(high.max()))
+    return tuple(
+        ClassRow(
+            keys[k],
+            k % N_COLOURS,
+            mixture.classes[k],
+            float(mixture.weights[k]),
+            float(mixture.weights[k]) / longest,
+            float(errors.weights[k]),
+            (max(float(low[k]), 0.0) / longest, float(high[k]) / longest),
+        )
+        for k in range(mixture.n_classes)
     )
 
 
@@ -48,7 +71,7 @@ def feature_blocks(release: Release, view: View, private: Reference | None) -> l
     """Per feature shown: its name and one (class index, svg) per class shown."""
     from markupsafe import Markup
 
-    mixture, deviations = release.mixture, spread(release.mixture)
+    mixture, deviations, errors = release.mixture, spread(release.mixture), release.errors
     blocks = []
     for j in view.features:
         extent = _extent(mixture, j, view, private)
@@ -60,8 +83,11 @@ def feature_blocks(release: Release, view: View, private: Reference | None) -> l
                 f"{_short(mixture.classes[k])}: mean {number(mean)}, "
                 f"standard deviation {number(deviation)}"
             )
+            whisker = None if errors is None else _ends(errors.intervals.means, k, j)
+            if whisker is not None:
+                label += f"; the mean lies between {number(whisker[0])} and {number(whisker[1])}"
             curve = None if private is None else _private_curve(private, k, j, extent)
-            svg = panels.marginal(k, mean, deviation, extent, label, f"m{k}-{j}", curve)
+            svg = panels.marginal(k, mean, deviation, extent, label, f"m{k}-{j}", curve, whisker)
             pictures.append((k, Markup(svg)))
         blocks.append({"name": release.model_names[j], "panels": pictures})
     return blocks
@@ -85,6 +111,7 @@ def pair_panels(release: Release, view: View, keys: list[str]) -> list[dict[str,
                 (extents[x], extents[y]),
                 label,
                 f"p{x}-{y}",
+                None if release.errors is None else release.errors.intervals.means,
             )
             found.append(
                 {"row": row, "column": left + 1, "x": names[x], "y": names[y], "svg": Markup(svg)}
@@ -92,15 +119,38 @@ def pair_panels(release: Release, view: View, keys: list[str]) -> list[dict[str,
     return found
 
 
-def parameter_rows(mixture: Mixture) -> list[list[str]]:
-    """Per feature: "mean ± standard deviation" in every class; empty when there are too many."""
+@dataclass(frozen=True)
+class Cell:
+    """Mean and standard deviation of a class in one feature, as texts, and whether they can be used."""
+
+    mean: str
+    deviation: str
+    usable: bool
+
+
+def parameter_rows(release: Release) -> list[list[Cell]]:
+    """Per feature and class, with errors where they are told; empty when there are too many."""
+    mixture, errors = release.mixture, release.errors
     if mixture.n_classes * mixture.dim > MAX_PARAMETERS:
         return []
-    means = [column(values) for values in mixture.means.T.tolist()]
-    deviations = [column(values, 3) for values in spread(mixture).T.tolist()]
+    if errors is None:
+        means = [column(values) for values in mixture.means.T.tolist()]
+        deviations = [column(values, 3) for values in spread(mixture).T.tolist()]
+        return [
+            [Cell(mean, deviation, True) for mean, deviation in zip(*cells, strict=True)]
+            for cells in zip(means, deviations, strict=True)
+        ]
+    wide = spread(mixture)
     return [
-        [f"{mean} ± {deviation}" for mean, deviation in zip(*cells, strict=True)]
-        for cells in zip(means, deviations, strict=True)
+        [
+            Cell(
+                _minus(with_error(mixture.means[k, j], errors.means[k, j])),
+                _minus(with_error(wide[k, j], errors.deviations[k, j])),
+                bool(errors.usable_columns[k, j]),
+            )
+            for k in range(mixture.n_classes)
+        ]
+        for j in range(mixture.dim)
     ]
 
 
@@ -110,14 +160,26 @@ def preview(release: Release) -> dict[str, Any]:
     shown = min(X.shape[1], PREVIEW_COLUMNS)
     # The array of names, not the list: NumPy drops trailing NULs from strings.
     position = {name: k for k, name in enumerate(release.mixture.class_array.tolist())}
-    columns = [column(values) for values in X[:, :shown].T.tolist()]
+    columns = [_texts(release.columns[j], X[:, j]) for j in range(shown)]
     return {
         "names": release.feature_names[:shown],
-        "hidden": release.mixture.dim - shown,
+        "hidden": len(release.feature_names) - shown,
         "rows": [
             (position[label], [cells[i] for cells in columns]) for i, label in enumerate(y.tolist())
         ],
     }
+
+
+def _texts(stated: Column, cells: Floats) -> list[str]:
+    """Cells of a column as texts: numbers that line up, levels by name, a dash where missing."""
+    if stated.type == "category":
+        return ["–" if np.isnan(c) else printable(stated.levels[int(c)], 40) for c in cells]
+    known = cells[~np.isnan(cells)].tolist()
+    if stated.step is not None:
+        there = iter([_minus(f"{c:.{stated.decimals or 0}f}") for c in known])
+    else:
+        there = iter(column(known))
+    return ["–" if np.isnan(c) else next(there) for c in cells]
 
 
 def _extent(mixture: Mixture, j: int, view: View, private: Reference | None) -> tuple[float, float]:
@@ -138,6 +200,14 @@ def _private_curve(
     return panels.PrivateCurve(
         float(private.means[k, j]), float(private.deviations[k, j]), edges, density
     )
+
+
+def _ends(interval: Interval, k: int, j: int) -> tuple[float, float]:
+    return float(interval.low[k, j]), float(interval.high[k, j])
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _short(name: object) -> str:

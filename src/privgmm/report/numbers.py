@@ -49,5 +49,5 @@ def tick_labels(ticks: list[float]) -> list[str]:
     step = min(b - a for a, b in pairwise(ticks))
     largest = max(abs(t) for t in ticks)
     digits = min(12, max(1, math.ceil(math.log10(max(largest / step, 1))) + 1))
-    # A tick at 1e-17 is zero that lost to rounding.
+    # A tick at 1e-17 is a zero with rounding error.
     return [number(0.0 if abs(t) < step * 1e-6 else t, max(digits, 2)) for t in ticks]

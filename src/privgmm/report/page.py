@@ -9,14 +9,17 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from privgmm.model.view import choose, class_keys
 from privgmm.releases import Release
 from privgmm.releases.budget import budget_rows
+from privgmm.releases.how_far import HOW_FAR_OFF, not_usable
 from privgmm.releases.wording import badges, best_guess, guess_between, known_limits, printable
+from privgmm.report.beside import beside
 from privgmm.report.model import class_rows, feature_blocks, pair_panels, parameter_rows, preview
 from privgmm.report.numbers import number, padded, percent
 from privgmm.report.reference import Reference, reference_of
 from privgmm.report.svg import house_style
-from privgmm.report.view import choose, class_keys
+from privgmm.transform import describe
 
 
 def write_report(
@@ -26,8 +29,9 @@ def write_report(
 ) -> None:
     """Write the report of a release as one HTML file; it appears whole or not at all.
 
-    ``reference`` = (X, y), the private rows, adds their fit and histograms to the pictures: such a
-    copy is for the curator's eyes only, and says so on every screen and printed page.
+    ``reference`` = (X, y), the private rows in the user's columns, adds their fit and histograms to the pictures
+    and sets them beside synthetic rows: such a copy is for the curator's eyes only, and says so on every
+    screen and printed page. X is a frame, or an array as ``Release.sample`` gives it.
     """
     from privgmm.files import whole_file
 
@@ -49,7 +53,7 @@ def render(release: Release, reference: tuple[ArrayLike, ArrayLike] | None = Non
     )
     here = files("privgmm.report")
     template = environment.from_string(here.joinpath("report.html.j2").read_text("utf-8"))
-    private = None if reference is None else reference_of(release.mixture, *reference)
+    private = None if reference is None else reference_of(release, *reference)
     style = Markup(here.joinpath("report.css").read_text("utf-8"))
     with house_style():
         facts = _facts(release, private)
@@ -69,13 +73,17 @@ def _facts(release: Release, private: Reference | None) -> dict[str, Any]:
         "badges": badges(guarantee),
         "guess": best_guess(guarantee),
         "guess_between": guess_between(guarantee),
-        "limits": known_limits(guarantee),
+        "limits": known_limits(guarantee, release.model),
         "budget": budget_rows(guarantee),
-        "classes": class_rows(mixture, keys),
+        "classes": class_rows(release, keys),
         "features": feature_blocks(release, view, private),
         "pairs": pair_panels(release, view, keys),
-        "parameters": parameter_rows(mixture),
+        "parameters": parameter_rows(release),
+        "how_far_off": HOW_FAR_OFF if release.errors is not None else "",
+        "not_usable": not_usable(release),
         "preview": preview(release),
+        "beside": None if private is None else beside(release, private),
+        "steps": [describe(step) for step in release.preprocessing],
         "fingerprint": _fingerprint(release),
     }
 

@@ -1,4 +1,4 @@
-"""The report's two kinds of picture: one class's density in one feature, and ellipses in a pair."""
+"""The report's kinds of picture: one class's density in one feature, ellipses in a pair, two tables' histograms."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.mixture import Mixture
+from privgmm.model.uncertainty import Interval
+from privgmm.model.view import ticks
 from privgmm.report.numbers import tick_labels
 from privgmm.report.svg import BARS, INK, MUTED, RULE, Canvas, class_colour
-from privgmm.report.view import ticks
+from privgmm.types import Floats
 
 Range = tuple[float, float]
 # Radii that hold one half and 95 % of a two-dimensional Gaussian: sqrt(-2 ln(1 - p)).
 RADII = tuple(float(np.sqrt(-2 * np.log(1 - p))) for p in (0.5, 0.95))
 _FONT = 9.5
+# Height of a mean's whisker in a density panel, and half the length of the strokes at its ends.
+_WHISKER_HEIGHT = 0.12
+_STROKE = 0.035
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +41,12 @@ def marginal(
     label: str,
     prefix: str,
     private: PrivateCurve | None = None,
+    whisker: Range | None = None,
 ) -> str:
-    """The released density of class k in one feature, scaled to fill the panel."""
+    """The released density of class k in one feature, scaled to fill the panel.
+
+    ``whisker`` is the interval of its mean, drawn under the peak.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
 
@@ -51,8 +60,7 @@ def marginal(
         fitted_x, fitted_y = _bell(private.mean, private.deviation, extent)
         fitted_y = fitted_y * (deviation / private.deviation)
         top = float(np.nanmax([1.0, *bars, *fitted_y]))
-        steps = np.repeat(_unit(private.edges, extent), 2)[1:-1]
-        outline = np.column_stack([steps, np.repeat(bars / top, 2)])
+        outline = _outline(private.edges, bars / top, extent)
         canvas.add(Polygon([(0, 0), *outline, (1, 0)], facecolor=BARS, edgecolor="none"))
     curve = np.column_stack([x, y / top])
     if private is None:
@@ -62,6 +70,24 @@ def marginal(
     if private is not None and np.isfinite(private.deviation):
         dashes: dict[str, Any] = {"linestyle": (0, (4, 2.5)), "color": INK, "linewidth": 1.2}
         canvas.add(Line2D(fitted_x, fitted_y / top, **dashes))
+    if whisker is not None:
+        _whisker(canvas, 0, _unit(np.array(whisker), extent), _WHISKER_HEIGHT)
+    return canvas.inline(label, prefix)
+
+
+def both(edges: Floats, real: Floats, synthetic: Floats, label: str, prefix: str) -> str:
+    """Shares of the real rows between edges (filled), and of synthetic ones (a line)."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Polygon
+
+    canvas = Canvas(200, 92, margins=(9, 16, 9, 4))
+    extent = (float(edges[0]), float(edges[-1]))
+    top = max(float(real.max()), float(synthetic.max())) or 1.0
+    outline = _outline(edges, real / top, extent)
+    canvas.add(Polygon([(0, 0), *outline, (1, 0)], facecolor=BARS, edgecolor="none"))
+    _floor(canvas, extent)
+    line = _outline(edges, synthetic / top, extent)
+    canvas.add(Line2D(*line.T, color=class_colour(0), linewidth=1.5, solid_joinstyle="miter"))
     return canvas.inline(label, prefix)
 
 
@@ -73,8 +99,12 @@ def ellipses(
     extents: tuple[Range, Range],
     label: str,
     prefix: str,
+    means: Interval | None = None,
 ) -> str:
-    """Where one half and 95 % of each class lie in features ``pair``, with the class key at its mean."""
+    """Where one half and 95 % of each class lie in features ``pair``, with the class key at its mean.
+
+    ``means`` are the intervals (K, d) of the means, drawn as a cross of whiskers.
+    """
     from matplotlib.patches import Polygon, Rectangle
 
     canvas = Canvas(176, 164, margins=(30, 16, 5, 4))
@@ -98,6 +128,10 @@ def ellipses(
     for k in classes:
         centre, _ = _unit_ellipse(mixture, k, pair, extents)
         if ((centre > 0) & (centre < 1)).all():
+            if means is not None:
+                for axis, j in enumerate(pair):
+                    ends = np.array([means.low[k, j], means.high[k, j]])
+                    _whisker(canvas, axis, _unit(ends, extents[axis]), float(centre[1 - axis]))
             _key(canvas, centre, keys[k])
     return canvas.inline(label, prefix)
 
@@ -123,6 +157,20 @@ def _axis(canvas: Canvas, axis: int, extent: Range, at_most: int) -> None:
             canvas.text(-0.03, value, words, ha="right", va="center", **style)
 
 
+def _whisker(canvas: Canvas, axis: int, ends: Floats, across: float) -> None:
+    """A line between two ends along an axis, with a stroke at each end that lies inside the picture."""
+    from matplotlib.lines import Line2D
+
+    if not np.isfinite(ends).all():
+        return
+    low, high = np.clip(ends, 0.0, 1.0)
+    strokes = [((low, high), (across, across))]
+    strokes += [((end, end), (across - _STROKE, across + _STROKE)) for end in ends if 0 <= end <= 1]
+    for along, aside in strokes:
+        x, y = (along, aside) if axis == 0 else (aside, along)
+        canvas.add(Line2D(x, y, color=INK, linewidth=1.1, solid_capstyle="butt"))
+
+
 def _key(canvas: Canvas, centre: Floats, words: str) -> None:
     """The class key in ink; the style sheet gives bold letters a halo, to read on any colour."""
     style: dict[str, Any] = {
@@ -143,6 +191,11 @@ def _bell(mean: float, deviation: float, extent: Range) -> tuple[Floats, Floats]
         x = np.unique(x[np.isfinite(x)])
         y = np.exp(-0.5 * ((x - mean) / deviation) ** 2)
     return _unit(x, extent), y
+
+
+def _outline(edges: Floats, heights: Floats, extent: Range) -> Floats:
+    """Corners of the bars between edges, in the unit square."""
+    return np.column_stack([np.repeat(_unit(edges, extent), 2)[1:-1], np.repeat(heights, 2)])
 
 
 def _unit(values: Floats, extent: Range) -> Floats:

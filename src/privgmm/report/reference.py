@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
+from privgmm.model.columns import ABSENT
 from privgmm.model.divergence import kl_divergence
-from privgmm.model.fitting import fit, labelled_arrays
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.fitting import fit
+from privgmm.model.labels import labelled_arrays
+from privgmm.model.mixture import Mixture
+from privgmm.releases import Release
+from privgmm.types import Codes, Floats
 
 _BINS = (10, 80)  # fewest and most over the axis range
 
@@ -20,9 +24,12 @@ class Reference:
     """The private rows by class, with the fit (eq2) of each class and feature.
 
     ``means`` and ``deviations`` are (K, d) with NaN where a class has too few rows; ``kl`` is
-    KL(released || fitted), None when (eq2) cannot be fitted.
+    KL(released || fitted), None when (eq2) cannot be fitted. ``cells`` (n, c) are the rows in the user's columns,
+    levels by position and NaN where missing, ``codes`` (n,) their classes.
     """
 
+    cells: Floats
+    codes: Codes
     rows: tuple[Floats, ...]
     means: Floats
     deviations: Floats
@@ -39,14 +46,15 @@ class Reference:
         return edges, counts / max(len(values), 1) / np.diff(edges)
 
 
-def reference_of(mixture: Mixture, X: ArrayLike, y: ArrayLike) -> Reference:
-    """Check private rows against a released mixture and describe them."""
-    x, codes, _ = labelled_arrays(X, y, mixture.classes)
-    if x.shape[1] != mixture.dim:
+def reference_of(release: Release, X: ArrayLike, y: ArrayLike) -> Reference:
+    """Check private rows in the user's columns against a release and describe them."""
+    mixture, cells = release.mixture, release.cells(X)
+    if cells.shape[1] != len(release.columns):
         raise InputError(
-            f"The reference has {x.shape[1]} features but the release has {mixture.dim}; "
+            f"The reference has {cells.shape[1]} features but the release has {len(release.columns)}; "
             "give the columns the release was made from."
         )
+    x, codes, _ = labelled_arrays(release.transform(cells), y, mixture.classes)
     rows = tuple(x[codes == k] for k in range(mixture.n_classes))
     means, deviations = np.full((2, *mixture.means.shape), np.nan)
     # Values near 1e308 have no finite variance: such a class is drawn without a fit.
@@ -56,7 +64,8 @@ def reference_of(mixture: Mixture, X: ArrayLike, y: ArrayLike) -> Reference:
                 means[k], deviations[k] = members.mean(axis=0), members.std(axis=0, ddof=1)
         kl = _kl(mixture, x, y)
     deviations[~((deviations > 0) & np.isfinite(deviations))] = np.nan
-    return Reference(rows, means, deviations, kl)
+    cells = np.where(cells == ABSENT, np.nan, cells)
+    return Reference(cells, codes, rows, means, deviations, kl)
 
 
 def _kl(released: Mixture, x: Floats, y: ArrayLike) -> float | None:

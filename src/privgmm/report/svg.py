@@ -54,10 +54,12 @@ class Canvas:
         self.unit.translate(left, bottom)
 
     def add(self, artist: Any) -> None:
+        """Draw an artist whose coordinates lie in the unit square."""
         artist.set_transform(self.unit)
         self.figure.add_artist(artist)
 
     def text(self, x: float, y: float, words: str, **style: Any) -> None:
+        """Write words at a point of the unit square; a dollar sign in them is no mathematics."""
         from matplotlib.text import Text
 
         self.add(Text(x, y, words, parse_math=False, **style))

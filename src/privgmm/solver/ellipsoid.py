@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from privgmm.checks import real
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats
 from privgmm.solver.passes import survey
 from privgmm.solver.points import Points, reader_of
 from privgmm.solver.whitening import whitening
 from privgmm.solver.working_set import cover
+from privgmm.types import Floats
 
 _FINEST_TOL = 1e-9
 

@@ -23,12 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv, dsyevd
 
-from privgmm.model.mixture import Floats
+from privgmm.types import Floats
 
+# Bounds on Newton steps and on halvings within one; the gap of the answer shows if one was met.
 _MAX_STEPS = 60
 _MAX_HALVINGS = 25
 # t is kept within this factor of tau / p, so that a bad step cannot freeze a coordinate for ever.
 _CENTRALITY = 1e3
+# Ratio of eigenvalues of M(p) below which its short axes are computed from the points themselves.
 _ILL_CONDITIONED = 1e-6
 
 
@@ -48,6 +50,7 @@ class DualPoint:
 
     @property
     def root(self) -> Floats:
+        """(d, d) M(p)^(1/2), from its eigenvalues and eigenvectors."""
         return np.asarray((self.U * self.r) @ self.U.T)
 
 

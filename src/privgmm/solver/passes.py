@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats
 from privgmm.solver.points import Reader, in_float_range
+from privgmm.types import Floats
 
 # Squares that leave this range are about to lose digits: read the points in another unit then.
 _SMALLEST, _LARGEST = 1e-200, 1e200

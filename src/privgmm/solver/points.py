@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats
+from privgmm.types import Floats
 
 # One MiB of float64: a block and its product stay in the cache.
 _BLOCK_ENTRIES = 1 << 17

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats
 from privgmm.solver.passes import Survey, farthest
+from privgmm.types import Floats
 
 # Below this ratio of eigenvalues of X^T X a direction counts as one that no point reaches; what
 # the points do reach there is still covered, see ``shape``.
 _FLAT = 1e-14
+# Floor of theta in ``shape``: where no point reaches, the ellipsoid stays at least this thick.
 _THINNEST = 1e-12
 # Products of weights and coordinates must be numbers.
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -38,6 +39,7 @@ class Whitening:
 
     @property
     def into(self) -> Floats:
+        """(d, r) matrix A with z = A^T x: from the points to the coordinates that the solver works in."""
         return self.factor @ self.reached
 
     def shape(self, root: Floats, trace: float) -> Floats:

@@ -13,18 +13,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privgmm.model.mixture import Floats
 from privgmm.solver.newton import DualPoint, solve_dual, spectrum, warm_up
 from privgmm.solver.passes import Rows, Survey, farthest, quadratic_forms
 from privgmm.solver.whitening import Whitening
+from privgmm.types import Floats
 
 # Rows that a pass may keep, and how near to the surface they must be once there is an ellipsoid.
 _POOL = 4096
 _NEAR = 0.8
+# Bounds on passes over all points and on rounds within the pool. Where one is met the answer is
+# still feasible, and its gap says how far it may be from the best.
 _MAX_PASSES = 30
 _MAX_ROUNDS = 60
+# Multiplicative steps that rank the first candidates, and how many of them start (at least).
 _WARM_UP_STEPS = 5
 _FIRST_LIVE = 30
+# The farthest point's score is known to this relative precision; the shape is inflated by it.
 _ROUNDING = 1e-12
 # A live point leaves when it gives less than this share of any direction and is this far inside.
 _IDLE, _SLACK = 1e-5, 1e-3

@@ -1,7 +1,7 @@
 """Preprocessing that says where its parameters came from: logarithm, standardisation, PCA.
 
-``privgmm.transform.private`` fits a standardisation from private rows for a share of the budget; it
-is not imported here, so that a release can hold steps without reaching private data.
+``transform.prepare`` applies steps to a source of rows and ``transform.private`` fits a standardisation from private
+rows for a share of the budget; neither is imported here, so that a release can hold steps without reaching private data.
 """
 
 from privgmm.transform.chain import (
@@ -16,7 +16,6 @@ from privgmm.transform.document import from_dict, to_dict
 from privgmm.transform.fit import fit_chain, fit_label_level
 from privgmm.transform.log import Log
 from privgmm.transform.pca import Pca
-from privgmm.transform.prepare import Prepared, prepare
 from privgmm.transform.public import public_steps
 from privgmm.transform.standardise import Standardise
 from privgmm.transform.step import Origin, Step
@@ -25,7 +24,6 @@ __all__ = [
     "Log",
     "Origin",
     "Pca",
-    "Prepared",
     "Standardise",
     "Step",
     "apply_all",
@@ -37,7 +35,6 @@ __all__ = [
     "from_dict",
     "invert_all",
     "names_after",
-    "prepare",
     "public_steps",
     "to_dict",
 ]

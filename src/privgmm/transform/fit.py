@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privgmm.errors import InputError
-from privgmm.model.fitting import feature_array
+from privgmm.checks import feature_array
+from privgmm.errors import ColumnsError, InputError
 from privgmm.model.mixture import Floats
 from privgmm.transform.log import Log
 from privgmm.transform.pca import Pca
@@ -34,16 +34,23 @@ def fit_label_level(kind: str, X: ArrayLike, n_components: int | None = None) ->
     raise InputError(f"A preprocessing step is {_KINDS}, got {kind!r}.")
 
 
-def fit_chain(wanted: Sequence[str | Step], X: ArrayLike) -> tuple[tuple[Step, ...], Floats]:
+def fit_chain(
+    wanted: Sequence[str | Step], X: ArrayLike, names: Sequence[str] = ()
+) -> tuple[tuple[Step, ...], Floats]:
     """Steps such as ("log", "standardise", "pca:5"), each fitted to the rows after the one before.
 
-    A step object is used as it is. Returns the steps and the preprocessed rows.
+    A step object is used as it is. Returns the steps and the preprocessed rows. What a step refuses it
+    refuses by the ``names`` of the columns, if there are any.
     """
-    rows = feature_array(X)
+    rows, called = feature_array(X), tuple(names)
     steps: list[Step] = []
     for item in check_wanted(wanted):
-        step = _fitted(item, rows) if isinstance(item, str) else item
-        rows = step.apply(rows)
+        try:
+            step = _fitted(item, rows) if isinstance(item, str) else item
+            rows = step.apply(rows)
+        except ColumnsError as problem:
+            raise (problem.named(called) if called else problem) from None
+        called = step.names(called) if called else ()
         steps.append(step)
     return tuple(steps), rows
 
@@ -83,9 +90,9 @@ def _standardise(x: Floats) -> Standardise:
     _refuse_overflow(mean, scale)
     constant = np.flatnonzero(scale == 0)
     if constant.size:
-        raise InputError(
-            f"Columns {[int(j) for j in constant[:10]]} are constant and cannot be standardised; "
-            "leave them out."
+        raise ColumnsError(
+            "Column {columns} is constant and cannot be standardised; leave it out.",
+            constant.tolist(),
         )
     return Standardise(mean, scale, "features")
 

@@ -9,16 +9,21 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privgmm.errors import InputError
+from privgmm.errors import ColumnsError, InputError
 from privgmm.model.mixture import Floats
+from privgmm.rowwise import log
 from privgmm.transform.step import Origin, check_origin, rows_of
 
 _LARGEST = float(np.log(np.finfo(np.float64).max))
+_LN2 = 0.6931471805599453
 
 
 @dataclass(frozen=True)
 class Log:
-    """z = ln(x + offset). Has no fitted parameter, so it costs no privacy; the offset is stated."""
+    """z = ln(x + offset). Has no fitted parameter, so it costs no privacy; the offset is stated.
+
+    The logarithm is ``rowwise.log``, whose bits are the same on every machine of a cluster.
+    """
 
     offset: float = 0.0
     origin: Origin = "public"
@@ -32,21 +37,23 @@ class Log:
             raise InputError("The offset of a logarithm must be a finite number.")
 
     def apply(self, X: ArrayLike) -> Floats:
+        """ln(x + offset), each cell by itself."""
         x = rows_of(X, None)
         with np.errstate(over="ignore"):
             shifted = x + self.offset
-        bad = (shifted <= 0).sum(axis=0)
+        bad = (shifted <= 0).any(axis=0)
         if bad.any():
-            counts = ", ".join(f"column {j}: {bad[j]}" for j in np.flatnonzero(bad)[:10])
-            raise InputError(
-                f"A logarithm needs positive values, but some are not ({counts}); "
-                "state an offset or a positive lower bound."
+            raise ColumnsError(
+                "A logarithm needs positive values, which column {columns} does not have in every row; "
+                "state an offset (log:1) or a positive lower bound.",
+                np.flatnonzero(bad).tolist(),
             )
         # Where the sum overflows, half of it does not: ln(a) = ln(a / 2) + ln 2.
-        halves = np.log(np.maximum(x / 2 + self.offset / 2, 1.0)) + np.log(2.0)
-        return np.where(np.isinf(shifted), halves, np.log(shifted))
+        halves = log(np.maximum(x / 2 + self.offset / 2, 1.0)) + _LN2
+        return np.where(np.isinf(shifted), halves, log(np.minimum(shifted, sys.float_info.max)))
 
     def invert(self, Z: ArrayLike) -> Floats:
+        """exp(z) - offset."""
         z = rows_of(Z, None)
         return np.asarray(np.exp(np.minimum(z, _LARGEST)) - self.offset)
 
@@ -57,7 +64,8 @@ class Log:
                 "Before a logarithm every lower bound plus the offset must be positive; "
                 "state positive bounds."
             )
-        return np.log(lo + self.offset), np.log(hi + self.offset)
+        return log(lo + self.offset), log(hi + self.offset)
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Column names afterwards."""
         return names

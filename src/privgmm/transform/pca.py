@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
 from privgmm.model.mixture import Floats
+from privgmm.rowwise import project
 from privgmm.transform.step import Origin, check_origin, finite_result, matrix, rows_of, vector
 
 _ORTHONORMAL_TOLERANCE = 1e-8
@@ -19,7 +20,8 @@ _ORTHONORMAL_TOLERANCE = 1e-8
 class Pca:
     """z = C (x - mean) with C of shape (m, d), orthonormal rows; back: x = C^T z + mean.
 
-    Going back fills in the mean along the d - m directions that were dropped.
+    Rows are mapped each on its own, to the bit (``rowwise.project``): the sensitivities of what
+    follows rest on it. Going back fills in the mean along the d - m directions that were dropped.
     """
 
     mean: Floats
@@ -43,14 +45,17 @@ class Pca:
 
     @property
     def dim(self) -> int | None:
+        """The number of columns it takes."""
         return self.mean.size
 
     def apply(self, X: ArrayLike) -> Floats:
+        """Coordinates of rows in the components."""
         x = rows_of(X, self.mean.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            return finite_result((x - self.mean) @ self.components.T, "project")
+            return finite_result(project(x, self.mean, self.components), "project")
 
     def invert(self, Z: ArrayLike) -> Floats:
+        """Rows of the plane that the components span."""
         return np.asarray(rows_of(Z, len(self.components)) @ self.components + self.mean)
 
     def ball(self, center: Floats, radius: float) -> tuple[Floats, float]:
@@ -67,4 +72,5 @@ class Pca:
         return (middle - self.mean) @ self.components.T, float(radius)
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Column names afterwards."""
         return tuple(f"pc{j + 1}" for j in range(len(self.components)))

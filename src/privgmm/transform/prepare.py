@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privgmm.checks import feature_array
+from privgmm.data.region import stated_region
 from privgmm.errors import InputError
-from privgmm.model.fitting import feature_array
 from privgmm.model.mixture import Floats
-from privgmm.transform.chain import carry_bounds, check_origins
+from privgmm.transform.chain import carry_bounds, check_origins, names_after
 from privgmm.transform.fit import check_wanted, fit_chain, parse_step
 from privgmm.transform.log import Log
 from privgmm.transform.standardise import Standardise
 from privgmm.transform.step import Step
+
+# A paid standardisation resolves a column into so many levels; queries/column_moments.py.
+LEVELS = 1 << 14
 
 # Asks the private rows: (rows, lo, hi) -> a standardisation paid from the budget.
 PaidStandardise = Callable[[Floats, Floats, Floats], Standardise]
@@ -42,18 +46,18 @@ def prepare(
     radius: float | None = None,
     center: ArrayLike | None = None,
     paid_standardise: PaidStandardise | None = None,
+    names: Sequence[str] = (),
 ) -> Prepared:
     """Apply ``wanted`` steps: names such as "log", "standardise", "pca:5", or step objects.
 
     Label level: named steps are fitted to the features, which are public. Record level: every map must be
     fixed or paid for. A named standardisation goes through ``paid_standardise``, a named PCA is
     refused, and rows are first clipped into the stated box, each on its own, so that no row can
-    make a step fail.
+    make a step fail. Label-level refusals go by the ``names`` of the columns.
     """
-    rows = feature_array(X)
     items = check_wanted(wanted)
     if unit == "label":
-        steps, rows = fit_chain(items, rows)
+        steps, rows = fit_chain(items, X, names)
         return Prepared(steps, rows, {})
     check_origins([item for item in items if not isinstance(item, str)], unit)
     refused = [i for i in items if isinstance(i, str) and _needs_budget(i, paid_standardise)]
@@ -62,7 +66,9 @@ def prepare(
             f"At record level {refused[0]!r} would read private rows; give its parameters as a step "
             "with public origin, or for standardise a share of the budget (docs/preprocessing.md)."
         )
+    rows = feature_array(X, at_least=0)
     d = rows.shape[1]
+    check_record_steps(items, d, bounds, radius, center)
     done: list[Step] = []
     region = carry_bounds((), d, bounds, radius, center)
     rows = np.clip(rows, *_box_around(region))
@@ -72,10 +78,45 @@ def prepare(
             if not isinstance(item, str)
             else _record_step(item, rows, region, paid_standardise)
         )
-        rows = step.apply(rows)
         region = carry_bounds([step], region_dim(region), **region)
+        rows = step.apply(rows)
         done.append(step)
     return Prepared(tuple(done), rows, region)
+
+
+def check_record_steps(
+    wanted: Sequence[str | Step],
+    dim: int,
+    bounds: Any = None,
+    radius: float | None = None,
+    center: ArrayLike | None = None,
+) -> None:
+    """Refuse steps that could fail on some row of the stated region; reads no row.
+
+    Called before anything is paid: no row can then make a step fail, so no failure tells of one. A
+    paid standardisation ends in +-2 LEVELS whatever its noise (transform/private.py).
+    """
+    region = carry_bounds((), dim, bounds, radius, center)
+    for item in check_wanted(wanted):
+        size = region_dim(region)
+        step = _fixed(item)
+        if step is None:
+            region = {"bounds": (np.full(size, -2.0 * LEVELS), np.full(size, 2.0 * LEVELS))}
+            continue
+        names_after([step], [f"x{j}" for j in range(size)])
+        with np.errstate(over="ignore"):
+            region = carry_bounds([step], size, **region)
+        stated_region(
+            region_dim(region), **{"bounds": None, "radius": None, "center": None, **region}
+        )
+
+
+def _fixed(item: str | Step) -> Step | None:
+    """The step itself; None for a standardisation that is still to be paid."""
+    if not isinstance(item, str):
+        return item
+    kind, number = parse_step(item)
+    return Log(number or 0.0) if kind == "log" else None
 
 
 def _needs_budget(text: str, paid: PaidStandardise | None) -> bool:
@@ -86,9 +127,9 @@ def _needs_budget(text: str, paid: PaidStandardise | None) -> bool:
 def _record_step(
     text: str, rows: Floats, region: dict[str, Any], paid: PaidStandardise | None
 ) -> Step:
-    kind, number = parse_step(text)
-    if kind == "log":
-        return Log(number or 0.0)
+    fixed = _fixed(text)
+    if fixed is not None:
+        return fixed
     if paid is None:
         raise InputError("A standardisation at record level needs a share of the budget.")
     return paid(rows, *_box_around(region))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privgmm.errors import InputError
 from privgmm.model.mixture import Floats
 from privgmm.privacy import Curator
-from privgmm.privacy.column_moments import SQUARE_STEP, ColumnMoments
+from privgmm.queries.column_moments import SQUARE_STEP, ColumnMoments
 from privgmm.transform.standardise import Standardise
 from privgmm.transform.step import vector
 
@@ -18,18 +17,16 @@ def standardise_privately(
 ) -> Standardise:
     """A standardisation from one mu-GDP answer about rows clipped to the stated ranges [lo, hi].
 
-    ``n_rows`` is the number of rows, public under replacement; under add-remove it is private and
-    comes from the same noisy answer. A variance below its own noise is replaced by the noise level,
+    ``n_rows`` is the number of rows if it is public; where it is None (under add-remove, or when bad
+    rows are dropped) it comes from the same noisy answer. A variance below its own noise is replaced by the noise level,
     so that noise never blows a column up; all of this is post-processing.
     """
     low, high = vector(lo, "The lower bounds"), vector(hi, "The upper bounds")
     query = ColumnMoments(tuple(low.tolist()), tuple(high.tolist()))
     _ = query.kernel  # bad bounds are refused before budget is spent
-    if curator.adjacency == "replace" and (n_rows is None or n_rows < 1):
-        raise InputError("A private standardisation needs the public number of rows, n_rows.")
     sigma = query.sensitivity(curator.adjacency) / mu
     totals = curator.answer(query, mu) / np.concatenate([[1.0], _grid(query)])
-    n = max(float(totals[0]), 1.0) if curator.adjacency == "add-remove" else float(n_rows or 1)
+    n = max(float(totals[0]) if n_rows is None else float(n_rows), 1.0)
     mean, deviation = _mean_and_deviation(totals[1:] / n, sigma / n, query)
     half, middle = high / 2 - low / 2, low / 2 + high / 2
     return Standardise(middle + half * mean, half * deviation, "private-budget")

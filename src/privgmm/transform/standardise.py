@@ -36,14 +36,17 @@ class Standardise:
 
     @property
     def dim(self) -> int | None:
+        """The number of columns it takes."""
         return self.mean.size
 
     def apply(self, X: ArrayLike) -> Floats:
+        """(x - mean) / scale."""
         x = rows_of(X, self.mean.size)
         with np.errstate(over="ignore", invalid="ignore"):
             return finite_result((x - self.mean) / self.scale, "standardise")
 
     def invert(self, Z: ArrayLike) -> Floats:
+        """z scale + mean."""
         return rows_of(Z, self.mean.size) * self.scale + self.mean
 
     def bounds(self, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
@@ -58,4 +61,5 @@ class Standardise:
         return (center - self.mean) / self.scale, radius / float(self.scale.min())
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Column names afterwards."""
         return names

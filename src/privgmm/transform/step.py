@@ -19,10 +19,12 @@ class Step(Protocol):
     """One step of preprocessing; frozen, so that every row is mapped alike."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """The name of the step in files."""
 
     @property
-    def origin(self) -> Origin: ...
+    def origin(self) -> Origin:
+        """Where its parameters came from."""
 
     @property
     def dim(self) -> int | None:
@@ -43,6 +45,7 @@ class Step(Protocol):
 
 
 def check_origin(origin: object) -> None:
+    """Refuse an origin that is not known."""
     if not isinstance(origin, str) or origin not in get_args(Origin):
         raise InputError(f"The origin of a step must be one of {', '.join(get_args(Origin))}.")
 
@@ -82,6 +85,7 @@ def rows_of(X: ArrayLike, dim: int | None) -> Floats:
 
 
 def finite_result(Z: Floats, verb: str) -> Floats:
+    """The result of a step, refused where it is infinite or no number."""
     bad = np.flatnonzero(~np.isfinite(Z).all(axis=0))
     if bad.size:
         raise InputError(

@@ -1,0 +1,133 @@
+"""Synthetic rows beside real rows: wine, covertype and HMEQ, scored by ../shared/compare.py.
+
+    PRIVGMM_DATA=../shared/data python -m bench.synthetic [wine|covertype|hmeq ...]
+
+What is stated of the tables is theirs by nature: ranges of the data's description, whole numbers, decimals, levels.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from privgmm import Column, Schema, release
+
+RUNS = 3
+_WINE_DECIMALS = (1, 2, 2, 1, 3, 0, 0, 5, 2, 2, 1)
+_COVERTYPE = (
+    (1500, 0, 0, 0, -200, 0, 0, 0, 0, 0),
+    (4000, 360, 70, 1400, 600, 7200, 255, 255, 255, 7200),
+)
+# Counts of credit events: whole numbers that HMEQ's own description lists as levels.
+_HMEQ_COUNTS = {"DEROG": 10, "DELINQ": 15, "NINQ": 17}
+_HMEQ_DECIMALS = {"YOJ": 1, "MORTDUE": 0, "VALUE": 0, "LOAN": 0, "CLNO": 0}
+
+
+def data() -> Path:
+    """The folder of PRIVGMM_DATA."""
+    return Path(os.environ["PRIVGMM_DATA"])
+
+
+def wine() -> tuple[pd.DataFrame, pd.DataFrame, Schema, list[str]]:
+    """Train, test, statement and categories of the wine table."""
+    folder = data() / "tables"
+    bounds = pd.read_csv(folder / "wine_bounds.csv")
+    columns = tuple(
+        Column(name, "number", float(lo), float(hi), decimals=places)
+        for (name, lo, hi), places in zip(
+            bounds.itertuples(index=False), _WINE_DECIMALS, strict=True
+        )
+    )
+    classes = ("red-high", "red-low", "white-high", "white-low")
+    train, test = (pd.read_csv(folder / f"wine_{part}.csv") for part in ("train", "test"))
+    return train, test, Schema("kind", classes, None, columns), []
+
+
+def covertype() -> tuple[pd.DataFrame, pd.DataFrame, Schema, list[str]]:
+    """The same of 50,000 rows of covertype."""
+    stored = np.load(data() / "covtype.npz")
+    order = np.random.default_rng(0).permutation(581012)
+    names = [f"c{j}" for j in range(10)]
+
+    def frame(rows: Any) -> pd.DataFrame:
+        return pd.DataFrame(stored["x_num"][rows], columns=names).assign(y=stored["y"][rows])
+
+    columns = tuple(
+        Column(name, "integer", float(lo), float(hi))
+        for name, lo, hi in zip(names, *_COVERTYPE, strict=True)
+    )
+    schema = Schema("y", tuple(range(1, 8)), None, columns)
+    return frame(order[:50_000]), frame(order[50_000:70_000]), schema, []
+
+
+def hmeq() -> tuple[pd.DataFrame, pd.DataFrame, Schema, list[str]]:
+    """The same of the home equity loans."""
+    folder = data() / "tables"
+    stated = json.loads((folder / "hmeq_domain.json").read_text())
+    columns = []
+    for name, facts in stated.items():
+        missing = name != "LOAN"
+        if name in _HMEQ_COUNTS:
+            columns.append(Column(name, "integer", 0.0, _HMEQ_COUNTS[name], missing=missing))
+        elif "lower" in facts:
+            lo, hi = float(facts["lower"]), float(facts["upper"])
+            places = _HMEQ_DECIMALS.get(name)
+            columns.append(Column(name, "number", lo, hi, decimals=places, missing=missing))
+        elif name != "BAD":
+            levels = tuple(facts["categories"])
+            columns.append(Column(name, "category", levels=levels, missing=missing))
+    train, test = (pd.read_csv(folder / f"hmeq_{part}.csv") for part in ("train", "test"))
+    return (
+        train,
+        test,
+        Schema("BAD", ("1", "0"), None, tuple(columns)),
+        ["REASON", "JOB", *_HMEQ_COUNTS],
+    )
+
+
+TABLES = {"wine": (wine, (1.0, 4.0)), "covertype": (covertype, (1.0,)), "hmeq": (hmeq, (1.0,))}
+
+
+def main(names: list[str]) -> None:
+    """Print one line of means per table and epsilon."""
+    path = data().parent / "compare.py"
+    spec = importlib.util.spec_from_file_location("compare", path)
+    if spec is None or spec.loader is None:
+        sys.exit(f"The scores are those of {path}, which is not there.")
+    scores = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scores)
+    warnings.simplefilter("ignore")
+    for name in names or TABLES:
+        load, epsilons = TABLES[name]
+        train, test, schema, categories = load()
+        for epsilon in epsilons:
+            found = []
+            for seed in range(RUNS):
+                start = time.perf_counter()
+                r = release(
+                    train, schema=schema, unit="record", adjacency="add-remove",
+                    epsilon=epsilon, delta=1e-5, seed=seed,
+                )  # fmt: skip
+                rows = r.sample_table(len(train), seed=seed).to_pandas()
+                took = time.perf_counter() - start
+                score = scores.compare(rows, train, test, schema.label, categories)
+                found.append({**score, "seconds": took})
+            means = {key: np.mean([one[key] for one in found]) for key in found[0]}
+            print(
+                f"{name} epsilon={epsilon:g}",
+                *(f"{k} {v:.3f}" for k, v in means.items()),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

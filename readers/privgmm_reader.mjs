@@ -1,0 +1,120 @@
+// Read a privgmm release without privgmm: Node alone.  node privgmm_reader.mjs RELEASE.json ROWS [SEED] > rows.csv
+// Copy this file wherever you need it. load() checks the digest of the file, draw() makes rows of its model:
+// of the Gaussians, without the shapes of single columns (margins), which privgmm itself draws through.
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+// The release as an object; a file that was changed after it was written is refused.
+export function load(path) {
+  const release = JSON.parse(readFileSync(path, "utf8"));
+  if (release.format !== "privgmm-release" || !(release.version >= 3)) {
+    throw new Error(`${path} is no privgmm release of version 3 or later`);
+  }
+  const { sha256, ...body } = release;
+  if (createHash("sha256").update(canonical(body), "utf8").digest("hex") !== sha256) {
+    throw new Error(`${path} was changed or damaged after it was written`);
+  }
+  return release;
+}
+
+// The text of RFC 8785: JSON.stringify with names in the order of their UTF-16 code units, which sort() has.
+export function canonical(value) {
+  if (Array.isArray(value)) return "[" + value.map(canonical).join(",") + "]";
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const members = Object.keys(value).sort().map((name) => JSON.stringify(name) + ":" + canonical(value[name]));
+  return "{" + members.join(",") + "}";
+}
+
+// {X, classes}: synthetic rows in the columns release.features, and the class of each.
+export function draw(release, rows, random = Math.random) {
+  if (release.encoding) throw new Error("this table has categories or missing cells; draw its rows with privgmm");
+  const names = release.mixture.classes;
+  const part = release.components ?? { ...release.mixture, owners: names.map((_, k) => k) };
+  const factors = part.covariances.map(cholesky);
+  const X = [];
+  const classes = [];
+  for (let n = 0; n < rows; n++) {
+    const c = pick(part.weights, random());
+    const z = part.means[c].map(() => normal(random));
+    const row = part.means[c].map((mean, i) => {
+      let x = mean;
+      for (let j = 0; j <= i; j++) x += factors[c][i][j] * z[j];
+      return x;
+    });
+    X.push(release.preprocessing.reduceRight(undo, row));
+    classes.push(names[part.owners[c]]);
+  }
+  return { X, classes };
+}
+
+function undo(row, step) {
+  if (step.kind === "log") return row.map((x) => Math.exp(x) - (step.offset ?? 0));
+  if (step.kind === "standardise") return row.map((x, j) => x * step.scale[j] + step.mean[j]);
+  if (step.kind === "pca") {
+    return step.mean.map((mean, j) => row.reduce((sum, z, i) => sum + z * step.components[i][j], mean));
+  }
+  throw new Error(`a step of kind '${step.kind}' is not known to this reader`);
+}
+
+function cholesky(S) {
+  const L = S.map((row) => row.map(() => 0));
+  for (let i = 0; i < S.length; i++) {
+    for (let j = 0; j <= i; j++) {
+      let sum = S[i][j];
+      for (let k = 0; k < j; k++) sum -= L[i][k] * L[j][k];
+      L[i][j] = i === j ? Math.sqrt(sum) : sum / L[j][j];
+    }
+  }
+  return L;
+}
+
+function pick(weights, lot) {
+  let left = lot * weights.reduce((sum, w) => sum + w, 0);
+  let last = 0;
+  for (let c = 0; c < weights.length; c++) {
+    if (weights[c] > 0) last = c;
+    left -= weights[c];
+    if (left < 0) return last;
+  }
+  return last;
+}
+
+// Box and Muller.
+function normal(random) {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+
+// SplitMix64, so that a seed gives the same rows again.
+function seeded(seed) {
+  let state = BigInt(seed);
+  return () => {
+    state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
+    let z = state;
+    z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+    z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+    return Number((z ^ (z >> 31n)) >> 11n) / 2 ** 53;
+  };
+}
+
+function cell(value) {
+  const text = String(value);
+  return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+}
+
+function main(path, rows, seed) {
+  const release = load(path);
+  const { X, classes } = draw(release, Number(rows), seed === undefined ? Math.random : seeded(seed));
+  const lines = [[...release.features, release.label], ...X.map((row, n) => [...row, classes[n]])];
+  process.stdout.write(lines.map((line) => line.map(cell).join(",") + "\n").join(""));
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  try {
+    main(...process.argv.slice(2));
+  } catch (problem) {
+    console.error(problem.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,54 @@
+"""What is stated on the command line: lists of names, bounds, a center."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from privgmm.errors import InputError
+
+
+def listed(text: str | None) -> list[str] | None:
+    """Names separated by commas; a name with a comma of its own stands in double quotes."""
+    if text is None:
+        return None
+    try:
+        (names,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise InputError(
+            'Separate names by commas, and quote one that holds a comma: a,b,"c, d".'
+        ) from None
+    return [name.strip() for name in names]
+
+
+def bounds_of(text: str | None) -> Any:
+    """LO,HI for all columns, or a CSV file with the columns ``column,lo,hi``: ranges by column name."""
+    if text is None:
+        return None
+    parts = text.split(",")
+    if len(parts) == 2:
+        try:
+            return float(parts[0]), float(parts[1])
+        except ValueError:
+            pass
+    try:
+        with open(text, newline="", encoding="utf-8") as handle:
+            return {
+                row["column"]: (float(row["lo"]), float(row["hi"]))
+                for row in csv.DictReader(handle)
+            }
+    except (OSError, KeyError, TypeError, ValueError, csv.Error):
+        raise InputError(
+            f"{text} must be a CSV file with the columns column,lo,hi and a line for every feature; "
+            "or give --bounds LO,HI."
+        ) from None
+
+
+def center_of(path: Path) -> list[float]:
+    """The numbers of a one-row CSV file, a header being allowed."""
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [float(cell) for cell in lines[-1].split(",")]
+    except (OSError, ValueError, IndexError):
+        raise InputError(f"{path} must hold one row of numbers, the center of the ball.") from None

@@ -1,0 +1,73 @@
+"""For the holder's eyes only: what part of the rows the stated bounds clip. Exact, private, never in a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privgmm.curate.request import Request
+from privgmm.data.region import Region, stated_region
+from privgmm.model.columns import ABSENT
+from privgmm.types import Codes, Floats, Integers
+
+_PRIVATE = "These numbers are private: do not publish them, nor bounds that were chosen by them."
+# So many columns are named, those that clip most first.
+_LISTED = 10
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideKernel:
+    """Rows; rows beyond the region; rows beyond it in each column alone (``extent`` from the middle)."""
+
+    region: Region
+
+    def __call__(self, X: Floats, codes: Codes) -> Integers:
+        """(2 + d,) totals over the rows X (n, d)."""
+        unit = self.region.to_unit(X)
+        # A hair of tolerance: values on the bounds, as integers often are, lie inside.
+        beyond = (np.abs(unit) > self.region.extent * (1 + 1e-12)) & (X != ABSENT)
+        if self.region.extent == 1:  # a ball: columns inside do not make a row inside
+            outside = (unit**2).sum(axis=1) > 1 + 1e-12
+        else:
+            outside = beyond.any(axis=1)
+        return np.concatenate([[len(X), outside.sum()], beyond.sum(axis=0)]).astype(np.int64)
+
+
+def diagnosis(request: Request, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Sentences on what was clipped and what counted for nothing; of private rows, without any noise."""
+    if request.unit == "label":
+        return ("Nothing is clipped at label level, where features are public.",)
+    region = stated_region(request.source.dim, **request.stated)
+    total = request.source.total(OutsideKernel(region))
+    counted, outside, by_column = int(total[0]), int(total[1]), total[2:]
+    said = []
+    unlisted = request.source.n_rows - counted
+    if unlisted:
+        said.append(
+            f"{_part(unlisted, request.source.n_rows)} of the rows carry no label of the class list and count "
+            "for nothing."
+        )
+    if counted and outside == counted:
+        said.append("Every row lies outside the stated bounds: they cannot be right.")
+    elif not outside:
+        said.append("No row lies outside the stated bounds.")
+    else:
+        said.append(
+            f"{_part(outside, counted)} of the rows lie outside the stated bounds and may be clipped, which "
+            "pulls means inwards."
+        )
+    worst = [int(j) for j in np.argsort(-by_column, kind="stable") if by_column[j]][:_LISTED]
+    if worst:
+        called = names or tuple(f"x{j}" for j in range(len(by_column)))
+        said.append(
+            "Outside by column: "
+            + ", ".join(f"{called[j]} {_part(int(by_column[j]), counted)}" for j in worst)
+            + "."
+        )
+    return (*said, _PRIVATE)
+
+
+def _part(some: int, of: int) -> str:
+    share = 100 * some / of
+    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"

@@ -1,0 +1,276 @@
+"""CSV through pyarrow. Its own errors quote cells, so none of its messages is passed on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from privgmm.data.names import check_names, counted, looks_like_data, shown
+from privgmm.data.table import Layout
+from privgmm.data.textfile import COMMAS, CsvOptions, bytes_of, named, separator_in, text_of
+from privgmm.data.validate import refuse_text
+from privgmm.errors import InputError
+
+# Bytes per block. One must hold the longest line, so it grows with the header.
+_BLOCK = 1 << 22
+_LINE_TO_HEADER = 16
+_LONGEST_HEADER = 1 << 26
+# Bytes that the encoding does not have, as Python marks them.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLAIN_NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """One CSV file whose header was read: column names, and whether any line follows them."""
+
+    path: str
+    names: tuple[str, ...]
+    has_rows: bool
+    options: CsvOptions = COMMAS
+    # What was read from standard input, of which ``path`` is only a name.
+    data: bytes | None = field(default=None, repr=False)
+
+    @property
+    def source(self) -> str | bytes:
+        """Where the bytes are."""
+        return self.path if self.data is None else self.data
+
+    def batches(self, layout: Layout) -> Iterator[Any]:
+        """Record batches of the layout's columns: features as float64, the label as text.
+
+        A layout that drops bad rows reads a cell that is no number as a missing one, each cell by
+        itself; lines of another length and files that are no CSV are refused all the same.
+        """
+        import pyarrow as pa
+
+        if not self.has_rows:
+            return
+        lenient = layout.drop_bad
+        types = dict.fromkeys(layout.numbers, pa.string() if lenient else pa.float64())
+        types |= dict.fromkeys(layout.categories, pa.string())
+        try:
+            for batch in self._stream(layout, types, check_utf8=not lenient):
+                yield self._with_numbers(batch, layout.numbers) if lenient else batch
+        except _failures():
+            pass
+        else:
+            return
+        # Outside the block above: an exception raised inside it would carry Arrow's, and the cell that
+        # Arrow quotes, into every traceback.
+        ragged = self._ragged_lines()
+        if ragged:
+            raise InputError(
+                f"{self.path} has {counted(ragged, 'line')} whose number of cells is not {len(self.names)}, the "
+                "number of its columns; repair or remove what does not fit."
+            )
+        if not lenient:
+            texts = self.text_columns(layout.numbers)
+            self.propose_decimals(texts)
+            refuse_text(texts, self.path)
+        raise _unreadable(self.path, self.options)
+
+    def _stream(
+        self, layout: Layout, types: dict[str, Any], check_utf8: bool = True
+    ) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        width = sum(len(name) + 1 for name in self.names)
+        # Labels and ids are texts: what they stand for is never guessed.
+        types = types | dict.fromkeys(layout.columns[len(layout.features) :], pa.string())
+        with (
+            bytes_of(self.source) as stream,
+            arrow_csv.open_csv(
+                stream,
+                read_options=arrow_csv.ReadOptions(
+                    block_size=max(_BLOCK, _LINE_TO_HEADER * width),
+                    # Arrow's own name: with it nothing is translated on the way.
+                    encoding="utf8" if self.options.utf8 else self.options.encoding,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self.options.separator,
+                    newlines_in_values=True,
+                    # In a file of one column an empty line is a missing cell, not decoration.
+                    ignore_empty_lines=len(self.names) > 1,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    include_columns=layout.columns,
+                    column_types=types,
+                    check_utf8=check_utf8,
+                    decimal_point=self.options.decimal,
+                    # An unquoted NA is missing, as R and pandas write it; a quoted "NA" is a class.
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            ) as reader,
+        ):
+            yield from reader
+
+    def _ragged_lines(self) -> int:
+        """How many lines have another number of cells than the header (a second, slower pass).
+
+        Arrow could count them on the way, but prints a traceback when such a line is not UTF-8.
+        """
+        with _text(self.source, self.path, self.options) as text:
+            try:
+                rows = csv.reader(text, delimiter=self.options.separator)
+                return sum(len(row) != len(self.names) for row in rows if row)
+            except csv.Error:
+                return 0  # a cell too long for this reader; the caller says what else is wrong
+
+    def text_columns(self, features: tuple[str, ...]) -> list[str]:
+        """Which of these columns hold cells that are not numbers (a pass of its own, slower than reading)."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found: set[str] = set()
+        layout, types = Layout(features, None), dict.fromkeys(features, pa.string())
+        try:
+            for batch in self._stream(layout, types) if self.has_rows else ():
+                for j, name in enumerate(features):
+                    try:
+                        texts = self._pointed(pc.utf8_trim_whitespace(batch.column(j)))
+                        pc.cast(texts, pa.float64())
+                    except _failures():
+                        found.add(name)
+        except _failures():
+            pass  # unreadable for another reason, which the caller reports
+        return [name for name in features if name in found]
+
+    def propose_decimals(self, texts: list[str]) -> None:
+        """Refuse columns that are numbers if commas are read as decimal points, with that advice."""
+        if not texts or self.options.decimal == "," or self.options.separator == ",":
+            return
+        commas = replace(self, options=replace(self.options, decimal=","))
+        numbers = [name for name in texts if name not in commas.text_columns(tuple(texts))]
+        if numbers:
+            raise InputError(
+                f"{self.path} writes the numbers of {shown(numbers)} with decimal commas; "
+                "give --decimal ','."
+            )
+
+    def _pointed(self, texts: Any) -> Any:
+        """Texts with decimal points; a point in a file of decimal commas makes no number."""
+        import pyarrow.compute as pc
+
+        if self.options.decimal == ".":
+            return texts
+        return pc.replace_substring(pc.replace_substring(texts, ".", "x"), ",", ".")
+
+    def _with_numbers(self, batch: Any, names: tuple[str, ...]) -> Any:
+        """The batch with these columns, read as texts, as numbers."""
+        import pyarrow as pa
+
+        chosen = set(names)
+        columns = [
+            _numbers(self._pointed(texts)) if name in chosen else texts
+            for name, texts in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        return pa.record_batch(columns, names=batch.schema.names)
+
+
+def open_csv(path: Path, options: CsvOptions = COMMAS, data: bytes | None = None) -> CsvFile:
+    """Read the header, once for all passes; no row is kept.
+
+    ``data`` is what was read from standard input, of which ``path`` is only a name.
+    """
+    with _text(str(path) if data is None else data, str(path), options) as text:
+        lines = iter(lambda: text.readline(_LONGEST_HEADER), "")
+        rows = csv.reader(lines, delimiter=options.separator)
+        header = next(rows, None)
+        has_rows = next((True for row in rows if row), False)
+    # No searching for names further down: a line of data would be taken for them and shown.
+    if not header:
+        raise InputError(f"The first line of {path} is empty; write the column names there.")
+    # In a wrong encoding no line ends, and all records together look like one name.
+    if not (has_rows or options.utf8):
+        raise InputError(
+            f"{path} has no second line if it is read as {options.encoding}; give a table with rows, or "
+            "another --encoding."
+        )
+    # An unclosed quote takes lines of data into a name, which messages would then show.
+    if any("\n" in name or "\r" in name for name in header):
+        raise InputError(
+            f"A column name of {path} runs over several lines; close its quote or shorten the name."
+        )
+    other = separator_in(header, options.separator)
+    if other is not None:
+        raise InputError(f"{path} separates its cells by {named(other)}.")
+    if any(map(_SURROGATE.search, header)):
+        raise InputError(
+            f"The column names of {path} are not written in {options.encoding}; give --encoding, "
+            "for example --encoding cp1252, or save the file as UTF-8."
+        )
+    if looks_like_data(header):
+        raise InputError(
+            f"The first line of {path} looks like data; add a header line with column names, "
+            "and start names that are numbers with a letter."
+        )
+    return CsvFile(str(path), check_names(header, str(path)), has_rows, options, data)
+
+
+def _numbers(column: Any) -> Any:
+    """Texts as float64, null where a text is no number. A cell's value is Arrow's cast of that cell alone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.ascii_trim_whitespace(column)
+    try:
+        return texts.cast(pa.float64())
+    except pa.lib.ArrowInvalid:
+        pass
+    plain = pc.match_substring_regex(texts.cast(pa.binary()), _PLAIN_NUMBER)
+    encoded = pc.if_else(plain, None, texts).dictionary_encode()
+    odd = [_number(encoded.dictionary.slice(i, 1)) for i in range(len(encoded.dictionary))]
+    others = pa.array(odd, pa.float64()).take(encoded.indices)
+    try:
+        return pc.coalesce(pc.if_else(plain, texts, None).cast(pa.float64()), others)
+    except pa.lib.ArrowInvalid:  # what looks like a number is none to Arrow: cell by cell
+        return pa.array([_number(texts.slice(i, 1)) for i in range(len(texts))], pa.float64())
+
+
+def _number(text: Any) -> float | None:
+    """The one cell of an Arrow array of texts as a number, if it is one."""
+    import pyarrow as pa
+
+    try:
+        value: float | None = text.cast(pa.float64())[0].as_py()
+    except pa.lib.ArrowInvalid:
+        return None
+    return value
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return (pa.lib.ArrowException, OSError, ValueError, LookupError, EOFError, csv.Error)
+
+
+def _unreadable(path: str, options: CsvOptions) -> InputError:
+    if not options.utf8:
+        return InputError(
+            f"{path} cannot be read as {options.encoding}; give another --encoding, or save it as UTF-8."
+        )
+    return InputError(
+        f"{path} is not a readable CSV file; save it as UTF-8 text with commas between cells, or say "
+        "how it is written with --separator and --encoding."
+    )
+
+
+@contextmanager
+def _text(source: str | bytes, path: str, options: CsvOptions) -> Iterator[io.TextIOWrapper]:
+    """The file as text; failures become one sentence."""
+    try:
+        with text_of(source, options.encoding) as text:
+            yield text
+    except _failures() as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise _unreadable(path, options) from None

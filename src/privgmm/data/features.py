@@ -1,0 +1,179 @@
+"""Public features, in memory or larger than it: some rows by number, or all rows chunk by chunk.
+
+For units that treat features as public (Definition 1); labels are never part of it. Chunks have the same
+bounds for every source, so sums over them are the same bits whatever the files or partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from privgmm.data.person_source import PersonSource
+from privgmm.data.shares import Shares
+from privgmm.data.source import CHUNK_ROWS, Floats, Integers
+from privgmm.data.streamed import StreamedSource
+
+# Rows (n, d) and their shares (n,): of one person they add up to one.
+Shared = tuple[Floats, Floats]
+
+
+class Features(Protocol):
+    """(n_rows, dim) public numbers that can be passed over more than once."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        ...
+
+    @property
+    def n_units(self) -> float:
+        """How many persons the rows count for; rows, where each is its own."""
+        ...
+
+    def at(self, rows: Integers) -> Floats:
+        """(len(rows), dim) rows with these ascending numbers."""
+        ...
+
+    def shared_at(self, rows: Integers) -> Shared:
+        """Such rows, with how much each counts."""
+        ...
+
+    def shared_chunks(self, size: int | None = None) -> Iterable[Shared]:
+        """All rows in order, with how much each counts."""
+        ...
+
+    def chunks(self, size: int | None = None) -> Iterable[Floats]:
+        """All rows in order, ``size`` (else CHUNK_ROWS) at a time."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayFeatures:
+    """Features in memory; without ``shares`` every row counts for itself."""
+
+    X: Floats
+    shares: Shares | None = None
+
+    @cached_property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def dim(self) -> int:
+        """The number of features."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def fractions(self) -> Floats:
+        """(n,) how much each row counts."""
+        return np.ones(self.n_rows) if self.shares is None else self.shares.fractions
+
+    @cached_property
+    def n_units(self) -> float:
+        """How many persons the rows count for."""
+        return float(self.n_rows) if self.shares is None else float(self.fractions.sum())
+
+    def at(self, rows: Integers) -> Floats:
+        """(len(rows), dim) rows with these ascending numbers."""
+        return self.X[rows]
+
+    def shared_at(self, rows: Integers) -> Shared:
+        """Such rows, with how much each counts."""
+        return self.X[rows], self.fractions[rows]
+
+    def shared_chunks(self, size: int | None = None) -> Iterable[Shared]:
+        """All rows in order, with how much each counts; no row is copied."""
+        step = size or CHUNK_ROWS
+        starts = range(0, self.n_rows, step)
+        return [(self.X[a : a + step], self.fractions[a : a + step]) for a in starts]
+
+    def chunks(self, size: int | None = None) -> Iterable[Floats]:
+        """All rows in order, ``size`` (else CHUNK_ROWS) at a time; no row is copied."""
+        step = size or CHUNK_ROWS
+        return [self.X[start : start + step] for start in range(0, self.n_rows, step)]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedFeatures:
+    """Features of a source larger than memory, read anew on every pass."""
+
+    source: StreamedSource | PersonSource
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.source.n_rows
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return self.source.dim
+
+    @cached_property
+    def n_units(self) -> float:
+        """How many persons the rows count for; a pass where they do."""
+        if isinstance(self.source, StreamedSource):
+            return float(self.n_rows)
+        return sum(float(shares.sum()) for _, shares in self.shared_chunks())
+
+    def at(self, rows: Integers) -> Floats:
+        """(len(rows), dim) rows with these ascending numbers, in one pass."""
+        return self.shared_at(rows)[0]
+
+    def shared_at(self, rows: Integers) -> Shared:
+        """Such rows, with how much each counts."""
+        return self._apart(self.source.features_at(rows))
+
+    def chunks(self, size: int | None = None) -> Iterator[Floats]:
+        """All rows in order, ``size`` (else CHUNK_ROWS) at a time, in one pass."""
+        return (rows for rows, _ in self.shared_chunks(size))
+
+    def shared_chunks(self, size: int | None = None) -> Iterator[Shared]:
+        """All rows in order, with how much each counts, in one pass."""
+        return map(self._apart, rechunked(self.source.feature_batches(), size or CHUNK_ROWS))
+
+    def _apart(self, rows: Floats) -> Shared:
+        if isinstance(self.source, StreamedSource):
+            return rows, np.ones(rows.shape[0])
+        return np.ascontiguousarray(rows[:, :-1]), np.ascontiguousarray(rows[:, -1])
+
+
+def as_features(X: Floats | Features) -> Features:
+    """Arrays are features in memory; anything else is features already."""
+    return ArrayFeatures(X) if isinstance(X, np.ndarray) else X
+
+
+def subsample(features: Features, n: int, rng: np.random.Generator) -> Shared:
+    """n rows without replacement (all, if there are no more), in their order, with how much each counts."""
+    if n >= features.n_rows:
+        return features.shared_at(np.arange(features.n_rows))
+    return features.shared_at(np.sort(rng.choice(features.n_rows, n, replace=False)))
+
+
+def rechunked(batches: Iterable[Floats], size: int) -> Iterator[Floats]:
+    """The same rows with ``size`` in every chunk but the last."""
+    waiting: list[Floats] = []
+    held = 0
+    for batch in batches:
+        start = 0
+        while held + batch.shape[0] - start >= size:
+            stop = start + size - held
+            waiting.append(batch[start:stop])
+            yield np.concatenate(waiting)
+            waiting, held, start = [], 0, stop
+        if start < batch.shape[0]:
+            waiting.append(batch[start:])
+            held += batch.shape[0] - start
+    if waiting:
+        yield np.concatenate(waiting)

@@ -1,0 +1,214 @@
+"""Where rows come from: a source adds up an integer kernel over all of its rows, exactly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from privgmm.data.shares import Shares, joined, weighted
+from privgmm.errors import InputError
+from privgmm.types import Codes as Codes
+from privgmm.types import Floats as Floats
+from privgmm.types import Integers as Integers
+from privgmm.types import Kernel as Kernel
+
+# Small enough to stay in cache for ten columns, large enough that Python's overhead vanishes.
+CHUNK_ROWS = 1 << 16
+
+# A map of rows that treats each row on its own.
+Mapping = Callable[[Floats], Floats]
+_Part = TypeVar("_Part")
+_Result = TypeVar("_Result")
+
+
+class Source(Protocol):
+    """Rows (x_n, y_n) that can be passed over more than once."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    @property
+    def n_units(self) -> int:
+        """How many there are of what is protected: persons, or rows where every row is its own person."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        ...
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        ...
+
+    def total(self, kernel: Kernel) -> Integers:
+        """Sum of the kernel over all rows, in exact 64-bit integers."""
+        ...
+
+    def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
+        """Sum of the kernel over all rows, each times floor(2^shift share), exact: docs/proofs/persons.md."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySource:
+    """Rows held in memory: X (n, d) float64 and class codes (n,) in 0..n_classes-1.
+
+    A row with a negative code is of no listed class: it contributes nothing to any total, and is
+    among the features where these are public. Without ``shares`` every row is a unit of its own.
+    """
+
+    X: Floats
+    codes: Codes
+    n_classes: int
+    chunk_rows: int = CHUNK_ROWS
+    shares: Shares | None = None
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2 or self.codes.shape != (self.X.shape[0],):
+            raise InputError("Rows and class codes must have the same length.")
+        if self.codes.size and self.codes.max() >= self.n_classes:
+            raise InputError(f"Class codes must lie in 0..{self.n_classes - 1}.")
+
+    @cached_property
+    def n_rows(self) -> int:
+        """The number of rows, those of no listed class among them."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_units(self) -> int:
+        """Persons, or rows where each is its own."""
+        return self.n_rows if self.shares is None else self.shares.n_units
+
+    @cached_property
+    def dim(self) -> int:
+        """The number of features."""
+        return int(self.X.shape[1])
+
+    def total(self, kernel: Kernel) -> Integers:
+        """Sum of the kernel over all rows, a few chunks at a time if there are many."""
+
+        def chunk_total(start: int) -> Integers:
+            X = self.X[start : start + self.chunk_rows]
+            codes = self.codes[start : start + self.chunk_rows]
+            listed = codes >= 0
+            return kernel(X, codes) if listed.all() else kernel(X[listed], codes[listed])
+
+        starts = range(0, max(self.n_rows, 1), self.chunk_rows)
+        return add_exactly(side_by_side(chunk_total, starts))
+
+    def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
+        """The same with every row times its weight; rows of one weight come together, a kernel's call for many."""
+        if self.shares is None:
+            return scaled(self.total(kernel), shift)
+        shares, weights = self.shares, self.shares.weights(shift)
+
+        def chunk_total(start: int) -> Integers:
+            rows = shares.order[start : start + self.chunk_rows]
+            codes, weight = self.codes[rows], weights[shares.kinds[rows]]
+            counted = (codes >= 0) & (weight > 0)
+            if not counted.all():
+                rows, codes, weight = rows[counted], codes[counted], weight[counted]
+            return weighted(kernel, self.X[rows], codes, weight)
+
+        starts = range(0, max(self.n_rows, 1), self.chunk_rows)
+        return joined(add_exactly(side_by_side(chunk_total, starts)))
+
+
+def scaled(totals: Integers, shift: int) -> list[int]:
+    """Totals in units of 2^-shift: every row has the share one."""
+    return [total << shift for total in totals.ravel().tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class MappedKernel:
+    """The kernel of mapped rows; as pure in each row as the map and the kernel are."""
+
+    kernel: Kernel
+    mapping: Mapping
+
+    def __call__(self, X: Floats, codes: Codes) -> Integers:
+        """Integers that these rows add to the total."""
+        return self.kernel(self.mapping(X), codes)
+
+
+@dataclass(frozen=True, eq=False)
+class MappedSource:
+    """The rows of ``source`` in other coordinates, e.g. ``Region.to_unit``; nothing is copied or cached.
+
+    The map must treat each row on its own and must pickle (a bound method of a frozen dataclass
+    does), because a distributed source carries it to the rows and not the rows to it.
+    """
+
+    source: Source
+    mapping: Mapping
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.source.n_rows
+
+    @property
+    def n_units(self) -> int:
+        """Persons, or rows where each is its own."""
+        return self.source.n_units
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return self.source.dim
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.source.n_classes
+
+    def total(self, kernel: Kernel) -> Integers:
+        """Sum of the kernel over all mapped rows."""
+        return self.source.total(MappedKernel(kernel, self.mapping))
+
+    def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
+        """The same with every row times its weight."""
+        return self.source.fixed_point(MappedKernel(kernel, self.mapping), shift)
+
+
+def side_by_side(
+    function: Callable[[_Part], _Result], parts: Iterable[_Part], threads: int | None = None
+) -> Iterator[_Result]:
+    """The function of every part, in their order, computed by as many threads as there are cores."""
+    waiting = list(parts)
+    workers = min(_cores() if threads is None else threads, len(waiting))
+    if workers <= 1:
+        yield from map(function, waiting)
+        return
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for job in [pool.submit(function, part) for part in waiting]:
+            yield job.result()
+    finally:
+        # After a failure in one part the others are of no use.
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _cores() -> int:
+    # A container may own fewer cores than the machine has.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def add_exactly(parts: Iterator[Integers]) -> Integers:
+    """Sum int64 arrays; a sum that would leave 64 bits is refused, never wrapped."""
+    total = next(parts).copy()
+    for part in parts:
+        before = total
+        total = before + part
+        # Two's-complement overflow: both addends differ in sign from the result.
+        if (((before ^ total) & (part ^ total)) < 0).any():
+            raise InputError("The table is too large for 64-bit totals; release it in parts.")
+    return total

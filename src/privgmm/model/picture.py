@@ -1,0 +1,134 @@
+"""A mixture as one figure: densities of the columns that tell classes apart, and ellipses of the first two."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from privgmm.model.mixture import Mixture
+from privgmm.model.view import plot_range, separation, spread
+from privgmm.types import Floats
+
+# The report's class colours (report.css), told apart with any colour vision.
+COLOURS = ("#18619f", "#d86f0e", "#54a467", "#693451", "#464210", "#5327be", "#9591a3")
+_STYLES = ("-", "--", ":", "-.")
+_MOST_CLASSES = 10
+_MOST_COLUMNS = 4
+_LONGEST = 28
+# Holds one half, and 95 %, of a two-dimensional Gaussian.
+_RADII = tuple(float(np.sqrt(-2 * np.log(1 - p))) for p in (0.5, 0.95))
+
+
+class Picture(Figure):
+    """A matplotlib figure that a notebook shows by itself; ``savefig`` writes it to a file."""
+
+    def png(self) -> bytes:
+        """The figure as the bytes of a PNG file."""
+        target = io.BytesIO()
+        self.savefig(target, format="png", dpi=110, metadata={"Software": None})
+        return target.getvalue()
+
+    _repr_png_ = png
+
+
+def plot(mixture: Mixture, names: Sequence[str] = (), label: str = "class") -> Picture:
+    """Densities and ellipses of the heaviest classes, in the columns in which classes differ most.
+
+    Parameters
+    ----------
+    mixture : the model
+    names : of its columns; x0, x1, ... if omitted
+    label : what the classes are classes of, for the legend
+    """
+    named = list(names) or [f"x{j}" for j in range(mixture.dim)]
+    ranked = np.argsort(-separation(mixture), kind="stable").tolist()
+    classes = sorted(np.argsort(-mixture.weights, kind="stable")[:_MOST_CLASSES].tolist())
+    columns = ranked[:_MOST_COLUMNS]
+    pair = ranked[:2] if mixture.dim > 1 else []
+    rows = (len(columns) + 1) // 2
+    figure = Picture(figsize=(9.6 if pair else 6.4, 1.3 + 1.7 * rows), layout=_layout())
+    both: Any = figure.subfigures(1, 2, width_ratios=(1.5, 1)) if pair else [figure]
+    grid = both[0].subplots(rows, min(len(columns), 2), squeeze=False)
+    for axes, j in zip(grid.flat, columns, strict=False):
+        _densities(axes, mixture, classes, j)
+        axes.set_title(_short(named[j]), fontsize=9)
+    for axes in list(grid.flat)[len(columns) :]:
+        axes.axis("off")
+    if pair:
+        axes = both[1].subplots()
+        _ellipses(axes, mixture, classes, pair)
+        axes.set_xlabel(_short(named[pair[0]]), fontsize=9)
+        axes.set_ylabel(_short(named[pair[1]]), fontsize=9)
+        axes.set_title("half and 95 % of each class", fontsize=9)
+    lines = grid.flat[0].get_lines()
+    entries = [f"{_short(mixture.classes[k])}  {mixture.weights[k]:.0%}" for k in classes]
+    hidden = mixture.n_classes - len(classes)
+    title = _short(label) + (f" ({hidden} smaller ones not shown)" if hidden else "")
+    figure.legend(
+        lines, entries, title=title, loc="outside lower center", ncols=min(len(entries), 4), fontsize=8,
+        title_fontsize=8, frameon=False,
+    )  # fmt: skip
+    return figure
+
+
+def _layout() -> Any:
+    """Axes that leave room for the titles of those below them."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    return ConstrainedLayoutEngine(h_pad=0.08)
+
+
+def _densities(axes: Any, mixture: Mixture, classes: list[int], j: int) -> None:
+    """Each class's bell in column j, as high as its share of the rows makes it."""
+    deviations = spread(mixture)[classes, j]
+    low, high = plot_range(mixture.means[classes, j], deviations)
+    x = np.linspace(low, high, 300)
+    for k, deviation in zip(classes, deviations, strict=True):
+        with np.errstate(all="ignore"):
+            y = np.exp(-0.5 * ((x - mixture.means[k, j]) / deviation) ** 2)
+            y = mixture.weights[k] * y * ((high - low) / deviation)
+        axes.plot(x, np.nan_to_num(y), color=_colour(k), linestyle=_style(k), linewidth=1.6)
+    _quiet(axes, bottom=0.0)
+    axes.set_yticks([])
+
+
+def _ellipses(axes: Any, mixture: Mixture, classes: list[int], pair: list[int]) -> None:
+    turn = np.linspace(0, 2 * np.pi, 90)
+    circle: Floats = np.column_stack([np.cos(turn), np.sin(turn)])
+    deviations = spread(mixture)
+    for k in classes:
+        # Two rows of the factor L_k give the pair's own: Sigma_pair = A A^T with A (2, d).
+        left, sizes, _ = np.linalg.svd(mixture.cholesky[k][pair], full_matrices=False)
+        for radius, width in zip(_RADII, (1.6, 0.9), strict=True):
+            x, y = (mixture.means[k][pair] + radius * circle @ (left * sizes).T).T
+            axes.plot(x, y, color=_colour(k), linestyle=_style(k), linewidth=width)
+        axes.plot(*mixture.means[k][pair], marker="+", color=_colour(k))
+    axes.set_xlim(*plot_range(mixture.means[classes, pair[0]], deviations[classes, pair[0]]))
+    axes.set_ylim(*plot_range(mixture.means[classes, pair[1]], deviations[classes, pair[1]]))
+    _quiet(axes)
+
+
+def _quiet(axes: Any, bottom: float | None = None) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+    if bottom is not None:
+        axes.spines["left"].set_visible(False)
+        axes.set_ylim(bottom=bottom)
+
+
+def _colour(k: int) -> str:
+    return COLOURS[k % len(COLOURS)]
+
+
+def _style(k: int) -> str:
+    return _STYLES[k // len(COLOURS) % len(_STYLES)]
+
+
+def _short(name: object) -> str:
+    """A name in one short line; a dollar sign would start a formula."""
+    text = "".join(c if c.isprintable() else " " for c in str(name)).replace("$", r"\$")
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

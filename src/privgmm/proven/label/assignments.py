@@ -1,0 +1,121 @@
+"""Which class does each component carry? Posterior of pure label models, given noisy cell counts.
+
+Model j says that all rows of component m carry one class k(m): q_n = r_n B with one-hot rows
+B_m = e_k(m). Cell counts then have mean G B, G = A^T R (cells x components, public), and
+    T ~ N(G B, I) ,   ln p(T | B) = -||T - G B||^2 / 2 + const.  (in units of the noise)
+With a uniform prior on the K^M assignments the conditional of one row is a softmax, so Gibbs
+sampling is exact; chains run side by side. Draws that leave classes out are then reweighted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from privgmm.proven.label.tuning import Tuning
+from privgmm.types import Floats
+
+Assignments = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class PurePosterior:
+    """Draws of k(.) (S, M) and the log evidence of the model."""
+
+    draws: Assignments
+    log_evidence: float
+
+
+def pure_posterior(
+    G: Floats, T: Floats, n_labels: int, tuning: Tuning, rng: np.random.Generator
+) -> PurePosterior:
+    """Anneal, sample and score the assignments of components to labels; noise has unit variance.
+
+    T (cells, K) counts K classes. With n_labels = K + 1 a component may carry none of them.
+    """
+    n_components, n_classes = G.shape[1], T.shape[1]
+    z = rng.integers(0, n_labels, (tuning.chains, n_components))
+    z[0] = np.argmax(G.T @ T, axis=1)
+    E = T - np.einsum("am,cmk->cak", G, np.eye(n_labels)[z][..., :n_classes])
+    hottest = max(20.0, float((G**2).sum(axis=0).max()) / 5)
+    for temperature in np.geomspace(hottest, 1.0, tuning.anneal):
+        _sweep(G, z, E, n_labels, temperature, rng)
+    error = (E**2).sum(axis=(1, 2)) / 2
+    alive = np.flatnonzero(error <= error.min() + tuning.stuck)
+    chosen = alive[np.arange(tuning.chains) % alive.size]
+    z, E = z[chosen], E[chosen]
+    draws = np.empty((tuning.keep, *z.shape), dtype=np.intp)
+    for t in range(tuning.keep):
+        _sweep(G, z, E, n_labels, 1.0, rng)
+        draws[t] = z
+    flat = draws.reshape(-1, n_components)
+    missing = n_classes - np.array([np.unique(one[one < n_classes]).size for one in flat])
+    least = int(missing.min())
+    weight = np.exp(-tuning.absent * (missing - least))
+    kept = flat[rng.choice(len(flat), len(flat), p=weight / weight.sum())]
+    return PurePosterior(kept, _log_evidence(G, T, n_labels, z, E) - tuning.absent * least)
+
+
+def _sweep(
+    G: Floats,
+    z: Assignments,
+    E: Floats,
+    n_labels: int,
+    temperature: float,
+    rng: np.random.Generator,
+) -> None:
+    """One Gibbs pass over the components of every chain; z and the residuals E change in place."""
+    chains = np.arange(z.shape[0])
+    n_classes = E.shape[2]
+    gumbel = rng.gumbel(size=(z.shape[1], z.shape[0], n_labels))
+    for m in rng.permutation(z.shape[1]):
+        g = G[:, m]
+        on = z[:, m] < n_classes
+        E[chains[on], :, z[on, m]] += g
+        # ln likelihood of class k, up to a constant: E_k g; of no class: g g / 2.
+        score = np.full((chains.size, n_labels), g @ g / 2)
+        score[:, :n_classes] = np.tensordot(E, g, axes=(1, 0))
+        z[:, m] = np.argmax(score / temperature + gumbel[m], axis=1)
+        on = z[:, m] < n_classes
+        E[chains[on], :, z[on, m]] -= g
+
+
+def _log_evidence(G: Floats, T: Floats, n_labels: int, z: Assignments, E: Floats) -> float:
+    """ln of the mean likelihood over the L^M assignments, up to a constant shared by all models.
+
+    The sum over assignments is taken as the best one times, per component, the sum over its
+    alternatives: exact when components share no cell.
+    """
+    best = int(np.argmin((E**2).sum(axis=(1, 2))))
+    mode, n_classes = z[best].copy(), T.shape[1]
+    # A column for "none of the classes", which nothing is counted of: it stays zero.
+    residual = np.zeros((T.shape[0], n_labels))
+    residual[:, :n_classes] = T - G @ np.eye(n_labels)[mode][:, :n_classes]
+    squares = (G**2).sum(axis=0)
+
+    def scores(m: int) -> Floats:
+        """Of component m, which is taken out of the residual first."""
+        score = G[:, m] @ residual
+        score[n_classes:] = squares[m] / 2
+        return np.asarray(score)
+
+    for _ in range(5):
+        for m in range(mode.size):
+            if mode[m] < n_classes:
+                residual[:, mode[m]] += G[:, m]
+            mode[m] = int(np.argmax(scores(m)))
+            if mode[m] < n_classes:
+                residual[:, mode[m]] -= G[:, m]
+    weight = G.T @ residual
+    weight[:, n_classes:] = squares[:, None] / 2
+    listed = mode < n_classes
+    weight[listed, mode[listed]] += squares[listed]
+    weight -= weight[np.arange(mode.size), mode][:, None]
+    alternatives = float(logsumexp(np.minimum(weight, 0.0), axis=1).sum())
+    fit = -float((residual**2).sum()) / 2
+    prior: float = -mode.size * math.log(n_labels)
+    return fit + alternatives + prior

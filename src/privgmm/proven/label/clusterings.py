@@ -1,0 +1,144 @@
+"""Public clusterings of the features: candidate label models, and the cells whose labels are counted.
+
+Under Definition 1 neighbours share all x_n, so everything in this file is free: it never sees y.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from privgmm.data.features import Features, as_features, subsample
+from privgmm.proven.label.statistics import column_scale
+from privgmm.proven.label.tuning import TUNING, Tuning
+from privgmm.proven.mixtures import Fitted, fitted, merged_down
+from privgmm.queries.assigned import GaussianRule, mixture_rules
+from privgmm.queries.cell_counts import Partition, joint_codes
+from privgmm.types import Floats
+
+# The public part is deterministic: the same features always give the same cells.
+SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A way to divide the features: responsibilities r_nm, hard (k-means) or soft (mixture)."""
+
+    rule: GaussianRule
+    soft: bool
+
+    @property
+    def size(self) -> int:
+        """The number of components."""
+        return int(self.rule.offsets.size)
+
+    def responsibilities(self, X: Floats) -> Floats:
+        """(n, M) array with rows on the simplex."""
+        if not self.soft:
+            return np.asarray(np.eye(self.size)[self.rule(X)])
+        score = np.empty((X.shape[0], self.size))
+        for m in range(self.size):
+            z = (X - self.rule.centres[m]) @ self.rule.whiten[m].T
+            score[:, m] = self.rule.offsets[m] - np.einsum("ij,ij->i", z, z) / 2
+        return np.asarray(softmax(score, axis=1), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PublicView:
+    """All that the mechanism takes from the features; hold it to release labels of them more than once."""
+
+    features: Features
+    n_classes: int
+    rows: Floats  # some of the features' rows, enough to fit shapes to
+    shares: Floats  # how much each of these counts: of one person they add up to one
+    scale: Floats  # (d,) spreads of the columns
+    models: tuple[Clustering, ...]  # candidate explanations of the labels
+    cells: Partition  # what the noisy table counts
+
+
+def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -> PublicView:
+    """Cluster the features in several ways and cut them into cells.
+
+    Cells are the common refinement of k-means with K cells, the mixture that BIC prefers (at
+    least K components) and one with three more components: every one of these is then a union of
+    cells, and which of them explains the labels is decided later, from the noisy counts.
+    """
+    features = as_features(X)
+    rows, shares = subsample(features, tuning.fit_rows, np.random.default_rng(SEED))
+    scale = column_scale(rows)
+    distinct = np.unique(rows, axis=0).shape[0]
+    few = n_classes <= tuning.few_classes
+    k_scale = np.full_like(scale, scale.mean())
+    if scale.max() > tuning.comparable * scale.min():
+        k_scale = scale
+    rough = rows.size * features.dim * n_classes > tuning.rough
+    times = tuning.rough_times if rough else (1, 2, 3) if few else (1, 2)
+    # One thread: so few rows gain nothing from more, and sums then round the same everywhere.
+    with threadpool_limits(limits=1):
+        means = [
+            _k_means(rows, k_scale, m, runs=10 if m == n_classes else 3)
+            for m in sorted({min(f * n_classes, distinct) for f in times})
+        ]
+        few &= features.n_rows <= tuning.fit_rows
+        sizes = range(n_classes, n_classes + 8, 1 if few else 3)
+        origin = rows.mean(axis=0)
+        found = [] if rough else _mixtures((rows - origin) / scale, sizes, distinct, tuning)
+    mixtures = _clusterings(found, scale, origin)
+    if mixtures:
+        best = mixtures[int(np.argmin([one.bic for one in found]))]
+        further = [m for m in mixtures if m.size >= best.size + 3]
+        cuts = [means[0], best, further[0] if further else mixtures[-1]]
+    else:
+        cuts = means[-1:] if rough else means[:2]
+    cells = _refinement(features, cuts)
+    return PublicView(features, n_classes, rows, shares, scale, (*mixtures, *means), cells)
+
+
+def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = KMeans(size, n_init=runs, random_state=SEED).fit(X / scale)
+    whiten = np.tile(np.diag(1 / scale), (size, 1, 1))
+    return Clustering(GaussianRule(fitted.cluster_centers_ * scale, whiten, np.zeros(size)), False)
+
+
+def _mixtures(X: Floats, sizes: range, distinct: int, tuning: Tuning) -> list[Fitted]:
+    """Full-covariance mixtures of these sizes, as far as the rows can carry them.
+
+    Before them stands the mixture found by coming down from many components, if it is a better one.
+    """
+    n, d = X.shape
+    most = distinct // (2 * (d + 1))
+    runs = 2 if n * d <= 6000 else 1
+    found = [fitted(X, size, runs, SEED) for size in sizes if size <= most]
+    if not found:
+        return found
+    thorough = X.size * sizes.start <= tuning.thorough
+    down = (
+        merged_down(X, min(sizes.start + more, most), init, sizes, SEED, thorough)
+        for more, init in (tuning.starts if thorough else tuning.starts[:1])
+    )
+    other = min(down, key=lambda one: one.bic)
+    better = other.bic < min(one.bic for one in found) - tuning.better
+    return [other, *found] if better else found
+
+
+def _clusterings(found: list[Fitted], scale: Floats, origin: Floats) -> list[Clustering]:
+    """Mixtures of standardised rows in the features' own columns."""
+    whiten = [np.linalg.inv(np.linalg.cholesky(g.covariances)) / scale for g in found]
+    rules = mixture_rules(
+        [(g.weights, g.means * scale + origin, w) for g, w in zip(found, whiten, strict=True)]
+    )
+    return [Clustering(rule, True) for rule in rules]
+
+
+def _refinement(features: Features, cuts: list[Clustering]) -> Partition:
+    rules, sizes = tuple(c.rule for c in cuts), tuple(c.size for c in cuts)
+    keys = [np.unique(joint_codes(rows, rules, sizes)) for rows in features.chunks()]
+    return Partition(rules, sizes, np.unique(np.concatenate(keys)))

@@ -1,0 +1,210 @@
+"""The label-level release: a table of label counts, then whatever it calls for, then one Gaussian per class.
+
+1. Count labels per public cell with a part of the budget.
+2. Moments, if their noise costs little (less than what mixed cells leave open): ellipsoids around the
+   classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
+   Else the same cells are counted again, and labels follow a clustering (pure.py).
+3. Posterior draws of (eq2)'s values become a release (decide.py) and its uncertainty.
+4. If more than one Gaussian per class is wanted, the rows under their soft labels say which (components.py).
+With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
+(eq2)'s fit on any table. This file sees features and noisy answers, never labels.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privgmm.data.features import Features, subsample
+from privgmm.privacy import Curator
+from privgmm.proven.components import Wanted
+from privgmm.proven.label.cell_table import CellTable, cell_sizes, class_shares, count_cells
+from privgmm.proven.label.clusterings import PublicView, public_view
+from privgmm.proven.label.components import label_components
+from privgmm.proven.label.decide import decide
+from privgmm.proven.label.frames import choose_frames, moment_error
+from privgmm.proven.label.pure import expected_labels, label_models, pure_draws
+from privgmm.proven.label.spread import posterior_draws
+from privgmm.proven.label.statistics import Draws, Moments, moments_under
+from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, weigh
+from privgmm.proven.label.tuning import TUNING, Tuning
+from privgmm.proven.objective import Objective
+from privgmm.proven.uncertainty import Estimate, uncertainty
+from privgmm.types import Floats
+
+# What happens to noisy answers is deterministic: a fixed public seed.
+_SEED = 1
+# Rows of one step of a pass over all rows.
+_PASS_ROWS = 1 << 14
+
+
+def release_label(
+    X: Floats | Features,
+    curator: Curator,
+    n_classes: int,
+    objective: Objective = "balanced",
+    totals_public: bool = True,
+    components: Wanted = 1,
+) -> Estimate:
+    """Weights (K,), means (K, d), covariances (K, d, d) and their uncertainty; spends all that is left.
+
+    X are the public features of all rows, passed over a few times chunk by chunk if they are larger
+    than memory. Say ``totals_public=False`` where some rows carry no listed label: the number of rows
+    with one of the classes is then private, in every cell and as a whole.
+    """
+    view = public_view(X, n_classes, TUNING)
+    return release_view(view, curator, objective, totals_public, TUNING, components)
+
+
+def release_view(
+    view: PublicView,
+    curator: Curator,
+    objective: Objective = "balanced",
+    totals_public: bool = True,
+    tuning: Tuning = TUNING,
+    components: Wanted = 1,
+) -> Estimate:
+    """``release_label`` for whoever releases labels of the same features more than once."""
+    n_classes = view.n_classes
+    budget = curator.remaining_mu
+    sizes = cell_sizes(view.features, view.cells)
+    rng = np.random.default_rng(_SEED)
+
+    def count(mu: float) -> CellTable:
+        return count_cells(curator, view.cells, sizes, n_classes, mu, totals_public)
+
+    table = count(budget * math.sqrt(tuning.first_share))
+    if _moments_pay(view, table, curator.remaining_mu, tuning):
+        draws, labelled = _moment_draws(view, table, curator, tuning, rng)
+    else:
+        table = table.with_another(count(curator.remaining_mu))
+        models = label_models(view, table, tuning, rng)
+        draws = pure_draws(view, models, table.n_labels, tuning, rng)
+        labelled = view.rows, view.shares, expected_labels(models, view.rows, table.n_labels)
+    draws = draws.of_classes(n_classes)
+    whole = [moments_under(rows, w[:, None]) for rows, w in view.features.shared_chunks()]
+    released = decide(draws, Moments.total(whole), view.scale, objective, tuning)
+    found = uncertainty(draws.counts, draws.means, draws.covariances, released)
+    parts = None if components == 1 else label_components(*labelled, released, components)
+    return Estimate(*released, found, parts)
+
+
+def _moments_pay(view: PublicView, table: CellTable, mu: float, tuning: Tuning) -> bool:
+    """Whether a moment round is expected to tell more than another table, classes of equal size."""
+    d = view.features.dim
+    if 1 + d + d * (d + 1) // 2 > tuning.most_statistics:
+        return False
+    effective = view.features.n_units / view.n_classes * mu
+    cost = moment_error(effective, d, max(2.0, 0.5 * math.sqrt(d)))
+    return cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed
+
+
+def _mixed(table: CellTable, tuning: Tuning) -> float:
+    """0 when cells are as good as pure, 1 when they are certainly mixed."""
+    impure = 1 - table.purity_at_most()
+    return min(max((impure - tuning.impure[0]) / (tuning.impure[1] - tuning.impure[0]), 0.0), 1.0)
+
+
+def _moment_draws(
+    view: PublicView,
+    table: CellTable,
+    curator: Curator,
+    tuning: Tuning,
+    rng: np.random.Generator,
+) -> tuple[Draws, tuple[Floats, Floats, Floats]]:
+    """Draws of (eq2)'s values, and rows, how much they count, and the soft labels that agree with the noisy moments."""
+    n_units, n_classes, d = view.features.n_units, view.n_classes, view.features.dim
+    most = max(tuning.tilt_cells // (n_classes * d), tuning.probe_rows)
+    rows, shares = subsample(view.features, most, rng)
+    all_rows = rows.shape[0] == view.features.n_rows
+    weight = 1.0 if all_rows else n_units / float(shares.sum())
+    guesses = _Guesses(view, table, tuning, rng)
+    labels = guesses(rows)
+    mu = curator.remaining_mu
+    best_guess = labels[-1][:, :n_classes] * shares[:, None]
+    frames = choose_frames(rows, best_guess, view.scale, weight, mu, tuning)
+    totals = (curator.answer(frames.query, mu) / frames.query.steps).reshape(n_classes, -1)
+    answer = Answer(frames, totals, frames.query.sensitivity("label") / mu)
+    coordinates = [frames.clipped(rows, k) for k in range(n_classes)]
+    weighed = [weigh(one, shares, coordinates, answer, weight, tuning) for one in labels]
+    best = int(np.argmax([one.log_evidence for one in weighed]))
+    guess = weighed[best]
+    tilt = fit_tilt(answer, guess, coordinates, weight, tuning)
+    if all_rows:
+        tilted = tilt.labels(coordinates, guess.labels, shares)
+        centre = moments_under(rows, tilted[:, :n_classes] * shares[:, None])
+    else:
+        tilt, centre = _corrected(
+            view, answer, guess, coordinates, tilt, guesses, best, weight, tuning
+        )
+        tilted = tilt.labels(coordinates, guess.labels, shares)
+    probe = slice(None, None, max(1, -(-rows.shape[0] // tuning.probe_rows)))
+    draws = posterior_draws(
+        centre,
+        view.scale,
+        rows[probe],
+        shares[probe],
+        tilted[probe],
+        guess.trust,
+        answer,
+        n_units / float(shares[probe].sum()),
+        tuning,
+        rng,
+    )
+    return draws, (rows, shares, tilted)
+
+
+class _Guesses:
+    """Soft labels of any rows by the noisy table alone, in several ways."""
+
+    def __init__(
+        self, view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
+    ) -> None:
+        self.view, self.table, self.tuning = view, table, tuning
+        # Class shares of the cells as they are, and of every clustering whose common refinement they are.
+        groups = [np.arange(view.cells.n_cells), *view.cells.codes().T]
+        self.shares = [class_shares(table.grouped(g), tuning, rng)[g] for g in groups]
+        self.models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
+        total = np.maximum(table.counts.sum(axis=0), 1.0)
+        rest = [] if table.totals_public else [max(table.sizes.sum() - total.sum(), 1.0)]
+        self.overall = np.append(total, rest) / (total.sum() + sum(rest))
+
+    def __call__(self, rows: Floats) -> list[Floats]:
+        cells = self.view.cells(rows)
+        found = [shares[cells] for shares in self.shares]
+        if self.models:
+            found.append(expected_labels(self.models, rows, self.table.n_labels))
+        # Nowhere zero: moments may say that any row carries any label.
+        share = self.tuning.doubt
+        return [(1 - share) * one + share * self.overall for one in found]
+
+
+def _corrected(
+    view: PublicView,
+    answer: Answer,
+    guess: Guess,
+    coordinates: list[Floats],
+    tilt: Tilt,
+    guesses: _Guesses,
+    which: int,
+    weight: float,
+    tuning: Tuning,
+) -> tuple[Tilt, Moments]:
+    """Correct a tilt of chosen rows by passes over all rows, and the class moments of all rows."""
+    frames = answer.frames
+    for turn in range(tuning.corrections + 1):
+        parts, totals = [], np.zeros_like(answer.totals)
+        for X, shares in view.features.shared_chunks(_PASS_ROWS):
+            u = [frames.clipped(X, k) for k in range(frames.n_classes)]
+            labels = tilt.labels(u, guesses(X)[which], shares) * shares[:, None]
+            totals += np.stack([frames.totals(u[k], labels[:, k]) for k in range(len(u))])
+            parts.append(moments_under(X, labels[:, : frames.n_classes]))
+        if turn == tuning.corrections:
+            break
+        # What the chosen rows, scaled up, miss of all rows is taken off the next target.
+        chosen = tilt.labels(coordinates, guess.labels, guess.shares) * guess.shares[:, None]
+        seen = np.stack([frames.totals(u, chosen[:, k]) for k, u in enumerate(coordinates)])
+        target = Answer(frames, answer.totals - totals + weight * seen, answer.sigma)
+        tilt = fit_tilt(target, guess, coordinates, weight, tuning, start=tilt)
+    return tilt, Moments.total(parts)

@@ -1,0 +1,226 @@
+"""Soft labels from the cells, bent until they agree with noisy class moments.
+
+Given a guess q0 of the labels, the tilted labels
+    q_nk ~ q0_nk exp(w_n lambda_k^T phi_k(x_n)),   lambda = argmin  sum_n ln Z_n - lambda^T T
+                                                       + sum_k tau_k sigma^2 ||lambda_k||^2 / 2
+are the posterior mode of labels drawn from q0 once T = sum_n w_n phi_k(x_n) y_nk + noise is seen; w_n is the
+share of row n, 1 unless its person has others. tau < 1
+says that q0 itself is uncertain: labels vary 1/tau times as much as independent draws from q0 would.
+It is fitted by empirical Bayes. When noise vanishes beside the number of rows, the tilted labels have
+exactly the moments T, whatever q0 was (as long as it is nowhere zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+
+from privgmm.proven.label.frames import Frames
+from privgmm.proven.label.tuning import Tuning
+from privgmm.types import Floats
+
+_TAUS = np.geomspace(1e-4, 30, 50)
+# Prior of ln tau: normal with this standard deviation around 0.
+_TAU_SD = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Soft labels (n, L) of some rows, and what the answer says about them.
+
+    shares : (n,) w_n, how much each row counts
+    trust : (K,) tau
+    curvature : (K, m, m) variance of the totals of labels drawn from the guess
+    log_evidence : of the answer under this guess
+    """
+
+    labels: Floats
+    shares: Floats
+    trust: Floats
+    curvature: Floats
+    log_evidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Noisy totals (K, m) in noise steps, and the standard deviation of their noise."""
+
+    frames: Frames
+    totals: Floats
+    sigma: float
+
+
+def weigh(
+    labels: Floats,
+    shares: Floats,
+    coordinates: Sequence[Floats],
+    answer: Answer,
+    weight: float,
+    tuning: Tuning,
+) -> Guess:
+    """tau and evidence of a guess: T ~ N(phi^T q0, sigma^2 I + C / tau), C the variance of labels ~ q0.
+
+    labels (n, L), shares (n,) and coordinates (K arrays (n, d)) are of rows that stand for ``weight`` rows each.
+    """
+    n = labels.shape[0]
+    probe = slice(None, None, max(1, -(-n // tuning.probe_rows)))
+    trust, curvature, evidence = np.empty(len(coordinates)), [], 0.0
+    for k, u in enumerate(coordinates):
+        q = labels[probe, k]
+        phi = answer.frames.contributions(u[probe])
+        spread = weight * n / q.size * q * (1 - q) * shares[probe] ** 2
+        C = (phi * spread[:, None]).T @ phi
+        gap = answer.totals[k] - weight * answer.frames.totals(u, labels[:, k] * shares)
+        trust[k], fit = _trust(gap, C, answer.sigma)
+        evidence += fit
+        curvature.append(C)
+    return Guess(labels, shares, trust, np.array(curvature), evidence)
+
+
+def _trust(gap: Floats, C: Floats, sigma: float) -> tuple[float, float]:
+    """The tau of gap ~ N(0, sigma^2 I + C / tau) with the largest posterior, and its log."""
+    spread, axes = np.linalg.eigh(C)
+    variance = sigma**2 + np.maximum(spread, 0.0)[:, None] / _TAUS
+    fit = -0.5 * ((axes.T @ gap)[:, None] ** 2 / variance + np.log(variance)).sum(axis=0)
+    fit -= 0.5 * (np.log(_TAUS) / _TAU_SD) ** 2
+    best = int(np.argmax(fit))
+    return float(_TAUS[best]), float(fit[best])
+
+
+@dataclass(frozen=True, eq=False)
+class Tilt:
+    """lambda (K, m) with its frames: q_nk ~ q0_nk exp(w_n lambda_k^T phi_k(x_n))."""
+
+    frames: Frames
+    slopes: Floats
+
+    def labels(self, coordinates: Sequence[Floats], guess: Floats, shares: Floats) -> Floats:
+        """(n, L) tilted labels; a label beyond the K classes (none of them) is not bent."""
+        return _softmax(_scores(self.frames, self.slopes, coordinates, guess, shares))[0]
+
+
+def _scores(
+    frames: Frames, slopes: Floats, coordinates: Sequence[Floats], guess: Floats, shares: Floats
+) -> Floats:
+    score = np.log(np.maximum(guess, 1e-300))
+    for k, u in enumerate(coordinates):
+        score[:, k] += shares * frames.scores(u, slopes[k])
+    return score
+
+
+def fit_tilt(
+    answer: Answer,
+    guess: Guess,
+    coordinates: Sequence[Floats],
+    weight: float,
+    tuning: Tuning,
+    start: Tilt | None = None,
+) -> Tilt:
+    """Fit the slopes to the noisy totals; each row stands for ``weight`` rows."""
+    problem = _Problem(answer, guess, coordinates, weight)
+    slopes = np.zeros_like(answer.totals) if start is None else start.slopes
+    fit = _newton if answer.totals.size <= tuning.most_coupled else _quasi_newton
+    return Tilt(answer.frames, fit(problem, slopes, tuning))
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    answer: Answer
+    guess: Guess
+    coordinates: Sequence[Floats]
+    weight: float
+
+    @property
+    def ridge(self) -> Floats:
+        return np.repeat(
+            self.answer.sigma**2 * self.guess.trust[:, None], self.answer.totals.shape[1], 1
+        )
+
+    def objective(self, slopes: Floats) -> tuple[float, Floats, Floats]:
+        """Its value, its gradient (K, m), and the tilted labels."""
+        frames, totals, shares = self.answer.frames, self.answer.totals, self.guess.shares
+        q, log_z = _softmax(_scores(frames, slopes, self.coordinates, self.guess.labels, shares))
+        each = [frames.totals(u, q[:, k] * shares) for k, u in enumerate(self.coordinates)]
+        value = self.weight * float(log_z.sum()) - float((slopes * totals).sum())
+        value += 0.5 * float((self.ridge * slopes**2).sum())
+        return value, self.weight * np.stack(each) - totals + self.ridge * slopes, q
+
+
+def _newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
+    """Damped Newton steps, the curvature taken from some of the rows."""
+    answer, n = problem.answer, problem.guess.labels.shape[0]
+    probe = slice(None, None, max(1, -(-n // tuning.probe_rows)))
+    shares = problem.guess.shares[probe, None]
+    phi = [answer.frames.contributions(u[probe]) * shares for u in problem.coordinates]
+    weight = problem.weight * n / phi[0].shape[0]
+    ridge = problem.ridge.ravel()
+    value, gradient, q = problem.objective(slopes)
+    for _ in range(tuning.newton_steps):
+        if np.abs(gradient).max() <= tuning.tilt_close * answer.sigma:
+            break
+        H = weight * label_covariance(phi, phi, q[probe])
+        H[np.diag_indices_from(H)] += ridge + 1e-12 * np.trace(H) / len(H)
+        step = -np.linalg.solve(H, gradient.ravel()).reshape(slopes.shape)
+        slope, size = float((step * gradient).sum()), 1.0
+        while True:
+            found = problem.objective(slopes + size * step)
+            if found[0] <= value + 1e-4 * size * slope or size < 1e-6:
+                break
+            size /= 2
+        slopes = slopes + size * step
+        value, gradient, q = found
+    return slopes
+
+
+def _quasi_newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
+    """L-BFGS in coordinates nu = L^T lambda, L L^T the curvature of each class at the guess."""
+    shape = slopes.shape
+    factors = [
+        np.linalg.cholesky(C + np.diag(r + 1e-9 * np.trace(C) / len(C)))
+        for C, r in zip(problem.guess.curvature, problem.ridge, strict=True)
+    ]
+
+    def slopes_of(nu: Floats) -> Floats:
+        each = zip(factors, nu.reshape(shape), strict=True)
+        return np.stack([solve_triangular(L, v, lower=True, trans="T") for L, v in each])
+
+    def objective(nu: Floats) -> tuple[float, Floats]:
+        value, gradient, _ = problem.objective(slopes_of(nu))
+        each = zip(factors, gradient, strict=True)
+        return value, np.concatenate([solve_triangular(L, g, lower=True) for L, g in each])
+
+    low, high = tuning.tilt_steps
+    steps = tuning.tilt_work / (problem.coordinates[0].size * shape[1])
+    # A gradient g in nu is an error L g of the totals, which is to be small beside their noise.
+    largest = max(float(np.linalg.norm(L, 2)) for L in factors)
+    close = tuning.tilt_close * min(1.0, problem.answer.sigma / largest)
+    found = minimize(
+        objective,
+        np.concatenate([L.T @ s for L, s in zip(factors, slopes, strict=True)]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": min(max(int(steps), low), high), "gtol": close, "ftol": 1e-13},
+    )
+    return slopes_of(found.x)
+
+
+def label_covariance(left: Sequence[Floats], right: Sequence[Floats], q: Floats) -> Floats:
+    """sum_n (delta_kl q_nk - q_nk q_nl) left_k right_l^T, in blocks: labels drawn from q add up to one."""
+    rows = []
+    for k, a in enumerate(left):
+        each = [(a * (q[:, k] * ((k == j) - q[:, j]))[:, None]).T @ b for j, b in enumerate(right)]
+        rows.append(np.hstack(each))
+    return np.vstack(rows)
+
+
+def _softmax(score: Floats) -> tuple[Floats, Floats]:
+    """Rows on the simplex, and ln of the sums of their exponentials."""
+    top = score.max(axis=1)
+    q = np.exp(score - top[:, None])
+    z = q.sum(axis=1)
+    q /= z[:, None]
+    return q, top + np.log(z)

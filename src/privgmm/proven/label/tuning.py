@@ -1,0 +1,130 @@
+"""Every tuned number of label level, in one place: what it means, what was tried, what justifies it.
+
+Rows named "label: ..." are those of ``python -m bench.goals label profiles mnist mnist20``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Numbers of the mechanism. None of them bears on privacy: they steer queries and post-processing."""
+
+    # --- budget, as shares of mu^2 ---
+    # The first table of label counts. Tried 0.05 to 0.2: without moments it is counted again and nothing is
+    # lost; with them the rest pays (MNIST 5 components, 12 data sets: J at epsilon 4 0.053, 0.041, 0.039 at
+    # 0.2, 0.1, 0.05).
+    first_share: float = 0.05
+
+    # --- do moments pay? (release.py) ---
+    # Cells with an impurity (two standard errors below its estimate) under the first number count as pure,
+    # over the second one as mixed. MNIST has 0.47 and, with 20 components, 0.3; synthetic and Iris less than
+    # 0.05. Tried (0.05, 0.25) and (0.15, 0.3): three far clusters, one not listed, have 0.07 to 0.11 and J 0.009
+    # when they are counted again, 0.08 to 0.37 after moments (900 rows, epsilon 4).
+    impure: tuple[float, float] = (0.15, 0.3)
+    # Moments are asked for if their noise is expected to cost a class less KL than this. Mixed cells:
+    # tried 0.1 to 1 (label: MNIST 5 components).
+    affordable_mixed: float = 0.25
+    # Pure cells: the estimate is first-order and too low where many rows are clipped, so this is small. Set, not
+    # tuned: 0.002 and 1e-4 were tried on one table only, where they made no difference.
+    affordable_pure: float = 1e-4
+    # Moments of more than so many statistics per class would take hours: 1 + d + d(d+1)/2 at d = 60.
+    most_statistics: int = 2000
+
+    # --- public clusterings (clusterings.py) ---
+    # Clusterings are fitted to at most this many rows, chosen by a fixed seed, and applied to all.
+    fit_rows: int = 10_000
+    # K-means sees raw columns, as footnote 1 has it, unless their spreads differ by more than this.
+    comparable: float = 10.0
+    # With more classes than this, fewer clusterings are tried: each costs time.
+    few_classes: int = 12
+    # Mixtures are sought from so many components more than classes, by these first guesses.
+    starts: tuple[tuple[int, str], ...] = ((10, "kmeans"), (15, "k-means++"))
+    # Up to so many rows times columns times classes there is time for all of that.
+    thorough: int = 100_000
+    # Where one step of EM costs more than so many multiplications (rows times columns squared times
+    # classes), the cells are those of k-means alone, this many times as many as classes: the whole release of
+    # 50,000 x 20, K=10 then takes less than 3 fits of scikit-learn's mixture. Tried 2, 4, 8 times
+    # (label: MNIST 20 components).
+    rough: int = 10_000_000
+    rough_times: tuple[int, ...] = (1, 4)
+    # Less BIC than this between two mixtures is rounding, and they are one.
+    better: float = 2.0
+
+    # --- labels that follow a clustering (assignments.py, bell_prior.py, pure.py) ---
+    chains: int = 16
+    anneal: int = 50
+    keep: int = 20
+    # Chains this many nats below the best one are stuck in a worse mode and are replaced.
+    stuck: float = 12.0
+    # The class list is public and its classes are expected to occur: prior nats lost per absent class.
+    absent: float = 3.0
+    # Part of the features' log-likelihood that is believed: real classes are not quite Gaussian. Tried
+    # 0 to 0.2 (label: Iris).
+    belief: float = 0.05
+    draws: int = 200
+    # A model whose share of the posterior is below this contributes no draw.
+    negligible_model: float = 1e-3
+    # Share of a cell's rows whose labels no model explains. Tried 0.003 to 0.03 (label: Iris).
+    misfit: float = 0.01
+    # Rows weigh a random Gamma(a, 1/a) in every draw (a Bayesian bootstrap, tamed), so that a class whose
+    # shape hangs on few rows, some of which may not be its own, is known to be uncertain.
+    bootstrap: float = 2.0
+
+    # --- class shares of mixed cells (cell_table.py) ---
+    # Dirichlet prior of the class shares of a cell: a few classes each. Tried 0.1 to 1 (label: MNIST).
+    share_alpha: float = 0.3
+    share_grid: int = 64
+    share_burn: int = 50
+    share_sweeps: int = 200
+
+    # --- the ellipsoids of the moment round (frames.py) ---
+    # Radii in standard deviations: sqrt(d) times this ratio to the powers -4, -3, ... until no row is
+    # outside.
+    radius_ratio: float = 1.25
+    narrowest: int = -4
+    # Part of the KL by clipping that the tilt is expected not to undo. Tried 0.002 to 0.4 (MNIST 5 components,
+    # 12 data sets: J at epsilon 1 0.22, 0.26 and at epsilon 4 0.036, 0.039 at 0.002, 0.008; worse above).
+    clip_cost: float = 0.002
+    # A wider ellipsoid is taken as long as its noise costs less KL than this: rows that the cells do not
+    # expect outside are then inside, too. What makes the release consistent on any table.
+    negligible_noise: float = 2e-4
+    # An ellipsoid's axes are at least this share of the columns' spreads (variance).
+    flattest: float = 1e-3
+
+    # --- the tilt and its draws (tilt.py, spread.py) ---
+    # Share of the guess that is the overall class frequencies: moments may say that any row carries any
+    # label. Tried 0.005 to 0.1: J at epsilon 4 is 0.084, 0.094, 0.137 at 0.005, 0.02, 0.1 with 20 components of
+    # MNIST (one run) and 0.036, 0.033 at 0.02, 0.1 with 5 (12 data sets).
+    doubt: float = 0.02
+    # Rows times columns times classes that the tilt is fitted to; more rows are corrected for in passes.
+    tilt_cells: int = 20_000_000
+    corrections: int = 3
+    # Rows from which curvatures and draws are computed, each standing for N / rows.
+    probe_rows: int = 4_096
+    # Steps where classes are coupled (see most_coupled). Newton's method needs about ten.
+    newton_steps: int = 60
+    # Steps elsewhere: as many as this number of multiplications pays for, within these bounds. On 50,000 x 20,
+    # K=10 that is 20 steps; 40 changed J by less than runs differ.
+    tilt_work: float = 4e9
+    tilt_steps: tuple[int, int] = (20, 300)
+    # The fit stops when it is this close to its optimum, in posterior standard deviations.
+    tilt_close: float = 0.1
+    # Classes are coupled (labels add up to one) when K times the statistics are at most this many; with
+    # more classes than that the coupling is weak, and expensive.
+    most_coupled: int = 600
+    posterior_draws: int = 200
+    # Eigenvalues of a drawn covariance, relative to the estimate, are bent away from zero below this.
+    bend: float = 0.3
+
+    # --- the paper's weights (decide.py) ---
+    smallest_count: float = 0.5
+    # The least KL to expect of a class, in nats, falls to zero at so many rows above d + 2.
+    scant_kl: float = 12.0
+    scant_rows: float = 10.0
+
+
+# What releases use; other values are for experiments.
+TUNING = Tuning()

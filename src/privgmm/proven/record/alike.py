@@ -1,0 +1,102 @@
+"""What the classes of a table have in common, and what that says of those that noise hides.
+
+Columns mean the same in every class: where one class is wide, others are; where two columns are nearly
+tied together, they mostly are in all classes. All of it is a prior (post-processing of noisy answers), so
+that a class seen well is released as it was seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privgmm.proven.record.frames import Frames, Moments, spectrum
+from privgmm.proven.record.locate import Located
+from privgmm.types import Floats
+
+# Least deviation of a class's log width from the usual one that is thought of.
+_ALIKE = 0.4
+# The common shape is used if it explains this part of what is not spherical about the classes seen well.
+_EXPLAINED = 0.5
+# A class is seen clearly if its eigenvalues, in units of its frame, have a smaller error than this.
+_CLEAR = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class SharedShape:
+    """A class's covariance is thought near ``shapes`` (K, d, d), as if ``rows`` (K,) rows had shown it."""
+
+    shapes: Floats
+    rows: Floats
+
+
+def exchangeable(at: Located, extent: float) -> Located:
+    """Means and log widths of column j are taken for draws from N(mu_j, tau^2), fitted to all classes."""
+    means, means_sd = _shrunk(at.means, at.means_sd, 0.0, 0.5 * extent, 0.1 * extent)
+    log_sd, log_sd_sd = _shrunk(at.log_sd, at.log_sd_sd, np.log(0.1 * extent), 1.0, _ALIKE)
+    return replace(at, means=means, means_sd=means_sd, log_sd=log_sd, log_sd_sd=log_sd_sd)
+
+
+def _shrunk(
+    x: Floats, sd: Floats, centre: float, spread: float, least: float
+) -> tuple[Floats, Floats]:
+    """Posterior mean and deviation of x_kj ~ N(mu_j, tau^2) seen with errors sd."""
+    v, tau2 = sd**2, spread**2
+    vague = 1 / (4 * spread**2)
+    best, left = x, v
+    for _ in range(50):
+        weight = 1 / (v + tau2)
+        mu = ((weight * x).sum(axis=0) + centre * vague) / (weight.sum(axis=0) + vague)
+        left = 1 / (1 / v + 1 / tau2)
+        best = left * (x / v + mu / tau2)
+        # Inverse-gamma prior worth two classes.
+        new = ((best - mu) ** 2 + left).sum() + 2 * x.shape[1] * spread**2
+        tau2 = max(new / (x.size + 2 * x.shape[1]), least**2)
+    return np.asarray(best), np.sqrt(left)
+
+
+def no_shared_shape(n_classes: int, dim: int) -> SharedShape:
+    """Nothing in common: every class for itself."""
+    return SharedShape(np.repeat(np.eye(dim)[None], n_classes, axis=0), np.zeros(n_classes))
+
+
+def shared_shape(round_: Moments, counts: Floats, wide: Frames) -> SharedShape:
+    """The common correlations of the classes that a round saw clearly, for those that it did not.
+
+    ``wide`` are the frames refined by the same round: their widths are taken for every class.
+    """
+    n_classes, d = round_.total.shape
+    covariances = wide.inverse @ np.swapaxes(wide.inverse, 1, 2)
+    sd = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    error = np.array([spectrum(round_, k, n).error for k, n in enumerate(counts)])
+    clear = error < _CLEAR
+    nothing = no_shared_shape(n_classes, d)
+    if clear.sum() < 2 or clear.all():
+        return nothing
+    own = (covariances / (sd[:, :, None] * sd[:, None, :]))[clear]
+    n = counts[clear]
+    common = np.einsum("k,kij->ij", n / n.sum(), own)
+    inverse = np.linalg.inv(common)
+    log_det = np.linalg.slogdet(own)[1]
+    apart = 0.5 * (
+        np.einsum("ij,kji->k", inverse, own) - d + np.linalg.slogdet(common)[1] - log_det
+    )
+    if apart.mean() > (1 - _EXPLAINED) * (-0.5 * log_det).mean():
+        return nothing
+    # A Wishart matrix of nu rows is apart from its mean by about d (d + 1) / (4 nu).
+    rows = np.clip(d * (d + 1) / (4 * max(apart.mean(), 1e-3)), 1.0, 3.0 * d)
+    shapes = sd[:, :, None] * common * sd[:, None, :]
+    return SharedShape(shapes, np.where(clear, 0.0, rows))
+
+
+def hypothesis(frames: Frames, shared: SharedShape) -> Frames:
+    """Frames of the shared shape for the classes that have one, their means as uncertain as before."""
+    maps, var = frames.maps.copy(), frames.means_var.copy()
+    for k in np.flatnonzero(shared.rows > 0):
+        back = frames.inverse[k]
+        mean_var = back @ frames.means_var[k] @ back.T
+        wide = shared.shapes[k] + mean_var
+        maps[k] = np.linalg.inv(np.linalg.cholesky((wide + wide.T) / 2))
+        var[k] = maps[k] @ mean_var @ maps[k].T
+    return Frames(frames.centres, maps, var)

@@ -1,0 +1,97 @@
+"""What clipping took away from each round, put back as far as the tails are known.
+
+Rows are simulated from the elliptical law that the last round and its shells suggest; the second moment (and
+mean) that a round's clip takes from them is added to its answer, and a part of it to its error, because the
+true rows need not be elliptical. A round whose clip took much therefore weighs little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import chi2
+
+from privgmm.proven.record.frames import Moments, bell_kept
+from privgmm.proven.record.tails import RadialLaw
+from privgmm.types import Floats
+
+_SEED = 20261116
+_POINTS = 1024
+# Part of what was put back that counts as its standard error.
+_DOUBT = 0.3
+# An earlier, narrower round may have lost all of its excess over a bell in one direction.
+_UNEVEN = 0.5
+# A class is expected to fit its frame: its eigenvalues there are thought within this of the law's size.
+_EXPECTED = 0.5
+# Turns of the fixed point: the covariance whose clipped rows have the second moment that was seen.
+_TURNS = 6
+
+
+def unclipped(
+    rounds: tuple[Moments, ...], counts: Floats, laws: tuple[RadialLaw, ...] | None = None
+) -> tuple[Moments, ...]:
+    """The rounds as they would be without a clip; ``laws`` hold in the last round's frames, else bells do."""
+    last = rounds[-1]
+    d = last.total.shape[1]
+    z = np.random.default_rng(_SEED).standard_normal((_POINTS, d))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    z = np.concatenate([z, -z])
+    level = (np.random.default_rng(_SEED + 1).permutation(2 * _POINTS) + 0.5) / (2 * _POINTS)
+    points = []
+    for k, n in enumerate(counts):
+        length, size = np.sqrt(chi2.ppf(level, d)), 1.0
+        if laws is not None:
+            length, size = laws[k].quantiles(level), laws[k].spread
+        u = _as_seen(last, k, n, z * (length / np.sqrt(size))[:, None], size)
+        points.append(last.frames.centres[k] + u @ last.frames.inverse[k].T)
+    return tuple(_restored(r, points, counts, early=r is not last) for r in rounds)
+
+
+def _as_seen(r: Moments, k: int, n: float, u: Floats, size: float) -> Floats:
+    """The points u, of unit covariance, stretched to what the round saw of class k once they are clipped.
+
+    What was seen is believed as far as its noise is small against what is expected of any class, size * I.
+    """
+    d = u.shape[1]
+    mean = np.clip(r.total[k] / n, -r.radius[k], r.radius[k])
+    seen = r.second[k] / n - mean[:, None] * mean
+    error = r.second_sd[k] / n * np.sqrt(d / 2)
+    trust = 1 / (1 + (error / (_EXPECTED * size)) ** 2)
+    usual = size * np.eye(d)
+    lost, points = np.zeros((d, d)), u
+    for _ in range(_TURNS):
+        values, vectors = np.linalg.eigh(usual + trust * (seen + lost - usual))
+        # No wider than the clip by more than a little: beyond it the clipped moment says nothing.
+        values = np.clip(values, 0.02 * size, np.maximum(r.radius[k] ** 2, size))
+        points = mean + u @ ((vectors * np.sqrt(values)) @ vectors.T)
+        lost = _lost(r, k, points)[1]
+    return points
+
+
+def _lost(r: Moments, k: int, u: Floats) -> tuple[Floats, Floats]:
+    """First and second moment that the round's clip takes from points u in its coordinates."""
+    kept = np.minimum(1.0, r.radius[k] / np.maximum(np.linalg.norm(u, axis=1), 1e-300))
+    return ((1 - kept)[:, None] * u).mean(axis=0), (u * (1 - kept**2)[:, None]).T @ u / len(u)
+
+
+def _restored(r: Moments, points: list[Floats], counts: Floats, early: bool) -> Moments:
+    total, second = r.total.copy(), r.second.copy()
+    total_sd, second_sd = r.total_sd.copy(), r.second_sd.copy()
+    d = total.shape[1]
+    for k, x in enumerate(points):
+        u = (x - r.frames.centres[k]) @ r.frames.maps[k].T
+        lost1, lost2 = _lost(r, k, u)
+        n = counts[k]
+        total[k] += n * lost1
+        second[k] += n * lost2
+        per_axis = np.trace(lost2) / d
+        size = float((u * u).sum(axis=1).mean()) / d
+        bell = size * (1 - float(bell_kept(d, r.radius[k] / np.sqrt(size))))
+        excess = max(per_axis - bell, 0.0)
+        doubt = _DOUBT * per_axis + (_UNEVEN * d * excess if early else 0.0)
+        second_sd[k] = np.hypot(second_sd[k], n * doubt)
+        total_sd[k] = np.hypot(
+            total_sd[k], _DOUBT * n * per_axis / max(r.radius[k] / np.sqrt(d), 1.0)
+        )
+    return replace(r, total=total, second=second, total_sd=total_sd, second_sd=second_sd)

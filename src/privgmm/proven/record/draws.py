@@ -1,0 +1,155 @@
+"""Draws from the posterior of every class: directly where noise hardly matters, else by Monte Carlo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privgmm.proven.record.frames import Frames, Moments
+from privgmm.proven.record.hmc import sample
+from privgmm.proven.record.posterior import Posterior, fewest, row_count, unpack
+from privgmm.proven.record.rounds import Answers, classwise
+from privgmm.proven.record.tuning import chain_count, prior_exponent, prior_floor
+from privgmm.types import Floats
+
+_SEED = 20240503
+# Noise of the last second moment, relative to the class's least variance, below which neither a prior
+# nor an earlier round (a few percent of the information by then) makes a difference.
+_SHARP = 0.005
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long the Monte Carlo runs: turns thrown away, turns kept, and chains at most."""
+
+    warm: int
+    keep: int
+    chains: int
+
+
+RELEASE = Effort(warm=80, keep=60, chains=12)
+# The frames of the next round need no more than a rough mean.
+FRAMES = Effort(warm=30, keep=12, chains=8)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Counts (S, K), means (S, K, d) and factors L (S, K, d, d) of covariances that divide by n."""
+
+    counts: Floats
+    means: Floats
+    factors: Floats
+
+    @property
+    def covariances(self) -> Floats:
+        """(S, K, d, d) as (eq2) has them, divided by n - 1."""
+        n = np.maximum(self.counts, fewest(self.means.shape[-1]))
+        wide = self.factors @ np.swapaxes(self.factors, -1, -2)
+        return np.asarray(wide * (n / (n - 1))[..., None, None])
+
+
+def posterior_draws(answers: Answers, effort: Effort | None = None) -> Draws:
+    """Draws of all classes given the answers, in the coordinates of the last round."""
+    effort = effort or RELEASE
+    n_classes, d = answers.frames.centres.shape
+    n_draws = effort.keep * _chains(effort, d)
+    n, m = np.empty((n_draws, n_classes)), np.empty((n_draws, n_classes, d))
+    L = np.empty((n_draws, n_classes, d, d))
+    sharp = _sharp(answers.rounds[-1], answers.counts)
+    for chosen, draw in ((sharp, _direct), (~sharp, _monte_carlo)):
+        if chosen.any():
+            some = classwise(lambda array, at=chosen: array[at], answers)
+            part = draw(some, effort)
+            n[:, chosen], m[:, chosen], L[:, chosen] = part.counts, part.means, part.factors
+    return Draws(n, m, L)
+
+
+def posterior_frames(answers: Answers) -> Frames:
+    """Ellipsoids for the next round: the posterior mean of each covariance, around that of the mean."""
+    draws = posterior_draws(answers, FRAMES)
+    back = answers.frames.inverse
+    mean = draws.means.mean(axis=0)
+    off = draws.means - mean
+    mean_var = np.einsum("ski,skj->kij", off, off) / len(off)
+    wide = (draws.factors @ np.swapaxes(draws.factors, -1, -2)).mean(axis=0) + mean_var
+    whiten = np.linalg.inv(np.linalg.cholesky((wide + np.swapaxes(wide, 1, 2)) / 2))
+    return Frames(
+        answers.frames.centres + np.einsum("kij,kj->ki", back, mean),
+        whiten @ answers.frames.maps,
+        whiten @ mean_var @ np.swapaxes(whiten, 1, 2),
+    )
+
+
+def _chains(effort: Effort, dim: int) -> int:
+    return min(chain_count(dim), effort.chains)
+
+
+def _sharp(last: Moments, counts: Floats) -> NDArray[np.bool_]:
+    m = last.total / counts[:, None]
+    covariance = last.second / counts[:, None, None] - m[:, :, None] * m[:, None, :]
+    least = np.linalg.eigvalsh(covariance)[:, 0]
+    return np.asarray(last.second_sd / counts < _SHARP * least)
+
+
+def _direct(answers: Answers, effort: Effort) -> Draws:
+    """The last answer, less a draw of its noise: its posterior under a flat prior."""
+    last = answers.rounds[-1]
+    d = last.total.shape[1]
+    rng = np.random.default_rng(_SEED)
+
+    def noise(sd: Floats, *shape: int) -> Floats:
+        # As in the sampler, all classes see the same random numbers.
+        z = rng.standard_normal((effort.keep * _chains(effort, d), 1, *shape))
+        return np.asarray(z * sd.reshape(-1, *(1 for _ in shape)))
+
+    n = np.maximum(answers.counts + noise(last.count_sd), fewest(d))
+    m = (last.total + noise(last.total_sd, d)) / n[..., None]
+    wild = noise(last.second_sd, d, d)
+    # (E + E^T) / 2 has sd 1 on the diagonal and 1 / sqrt 2 off it, as the query's noise has.
+    second = last.second + (wild + wild.swapaxes(-1, -2)) / 2
+    covariance = second / n[..., None, None] - m[..., :, None] * m[..., None, :]
+    return Draws(n, m, np.asarray(np.linalg.cholesky(covariance), dtype=np.float64))
+
+
+def _monte_carlo(answers: Answers, effort: Effort) -> Draws:
+    """Hamiltonian Monte Carlo on everything that is known."""
+    last, counts = answers.rounds[-1], answers.counts
+    n_classes, d = last.total.shape
+    posterior = Posterior(
+        answers.rounds, answers.located, answers.shared, prior_exponent(d), prior_floor(d)
+    )
+    size = 1 + d + d * (d + 1) // 2
+    start, scale = np.zeros((n_classes, size)), np.empty((n_classes, size))
+    start[:, 0] = np.log(np.maximum(counts - fewest(d), 1.0))
+    start[:, 1 : 1 + d], start[:, 1 + d :] = _near_the_answer(last, np.maximum(counts, fewest(d)))
+    # Posterior scales if noise were all: the sampler adapts one factor per class.
+    scale[:, 0] = np.clip(last.count_sd / np.exp(start[:, 0]), 1e-4, 0.7)
+    seen = np.maximum(counts, fewest(d))
+    scale[:, 1 : 1 + d] = np.clip(last.total_sd / seen, 1e-7, 1.0)[:, None]
+    scale[:, 1 + d :] = np.clip(0.7 * last.second_sd / seen, 1e-7, 0.4)[:, None]
+    theta = sample(posterior, start, scale, _chains(effort, d), effort.warm, effort.keep)
+    # (keep, K, chains, D) -> (draws, K, D)
+    log_excess, m, L, _ = unpack(theta.transpose(0, 2, 1, 3).reshape(-1, n_classes, size), d)
+    return Draws(row_count(log_excess, d), m, L)
+
+
+def _near_the_answer(last: Moments, n: Floats) -> tuple[Floats, Floats]:
+    """Means (K, d) and factors (K, d (d + 1) / 2) to start from: the last answer as far as its noise lets it be seen.
+
+    A class with heavier tails than its frame was made for lies outside it; from the frame itself the chains
+    would not arrive (rows of Zipf lengths: 450 nats away, and variances a fifth too small).
+    """
+    d = last.total.shape[1]
+    m = last.total * (n / (n**2 + last.total_sd**2))[:, None]
+    seen = last.second / n[:, None, None] - m[:, :, None] * m[:, None, :]
+    values, vectors = np.linalg.eigh(seen)
+    # A prior N(1, 1) on eigenvalues in the frame's units, and the noise of an eigenvalue (frames.spectrum).
+    error = (last.second_sd / n * np.sqrt(d / 2))[:, None]
+    values = (np.maximum(values, 0.0) + error**2) / (1 + error**2)
+    values = np.maximum(values, 0.01)
+    L = np.linalg.cholesky((vectors * values[:, None, :]) @ np.swapaxes(vectors, 1, 2))
+    diag = np.arange(d)
+    L[:, diag, diag] = np.log(L[:, diag, diag])
+    return m, L[(slice(None), *np.tril_indices(d))]

@@ -1,0 +1,158 @@
+"""The ellipsoid each class is measured in: centre, whitening map and clipping radius."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from privgmm.types import Floats
+
+# A second look is worth its budget where noise is below a fifth of the frame's width and
+# some eigenvalue is below three standard errors.
+_SEEN_WELL = 0.2
+_RESOLVED = 3.0
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Coordinates u = A_k (x - c_k) per class, in which the class is expected to be near N(0, I).
+
+    centres : (K, d); maps : (K, d, d) lower-triangular; means_var : (K, d, d) what is not yet
+    known of the class mean, in these coordinates.
+    """
+
+    centres: Floats
+    maps: Floats
+    means_var: Floats
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """Maps from the unit ball back to the columns."""
+        return np.asarray(np.linalg.inv(self.maps), dtype=np.float64)
+
+    def out_of(self, means: Floats, shapes: Floats) -> tuple[Floats, Floats]:
+        """Means (..., K, d) and covariances (..., K, d, d) of these coordinates, in those of the region."""
+        back = self.inverse
+        wide = back @ shapes @ back.transpose(0, 2, 1)
+        return (
+            self.centres + np.einsum("kij,...kj->...ki", back, means),
+            (wide + np.swapaxes(wide, -1, -2)) / 2,
+        )
+
+
+@dataclass(frozen=True)
+class Moments:
+    """One noisy round in its frames: n, sum u, sum u u^T, and the noise of each (per class).
+
+    The second moment's noise has standard deviation ``second_sd`` on the diagonal and
+    ``second_sd / sqrt 2`` off it: its log-density is -||E||_F^2 / (2 second_sd^2).
+    """
+
+    frames: Frames
+    radius: Floats
+    count: Floats
+    total: Floats
+    second: Floats
+    count_sd: Floats
+    total_sd: Floats
+    second_sd: Floats
+
+
+def axis_frames(means: Floats, means_sd: Floats, log_sd: Floats, log_sd_sd: Floats) -> Frames:
+    """First frames, along the columns: a class is at most this wide as far as its histograms say."""
+    sd = np.sqrt(np.exp(2 * log_sd + 2 * log_sd_sd**2) + means_sd**2)
+    eye = np.eye(means.shape[1])
+    return Frames(means, eye / sd[:, :, None], eye * ((means_sd / sd) ** 2)[:, :, None])
+
+
+def floored(frames: Frames, least: Floats) -> Frames:
+    """Frames at least so wide (d,) along each column: nothing of a narrower column is then far out in them."""
+    back = frames.inverse
+    wide = back @ np.swapaxes(back, 1, 2)
+    extra = np.maximum(least**2 - np.diagonal(wide, axis1=1, axis2=2), 0.0)
+    if not extra.any():
+        return frames
+    maps = np.linalg.inv(np.linalg.cholesky(wide + extra[:, :, None] * np.eye(least.size)))
+    turn = maps @ back
+    return Frames(frames.centres, maps, turn @ frames.means_var @ np.swapaxes(turn, 1, 2))
+
+
+def refined(round_: Moments, counts: Floats) -> Frames:
+    """Whiten by what a round showed, erring on the wide side (CoinPress, Biswas et al. 2020)."""
+    frames = round_.frames
+    centres, maps = frames.centres.copy(), frames.maps.copy()
+    means_var = np.empty_like(frames.means_var)
+    for k, n in enumerate(counts):
+        seen = spectrum(round_, k, n)
+        upper = _mean_of_positive(seen.values, seen.error)
+        # An eigenvalue nobody saw is not wider than the frame it was looked for in.
+        upper = np.minimum(upper, np.maximum(seen.values, 1.5))
+        wide = (seen.vectors * upper) @ seen.vectors.T + seen.mean_var
+        # The lower factor keeps the maps triangular, which halves the pass over the rows.
+        whiten = np.linalg.inv(np.linalg.cholesky((wide + wide.T) / 2))
+        centres[k] = centres[k] + np.linalg.solve(maps[k], seen.mean)
+        maps[k] = whiten @ maps[k]
+        means_var[k] = whiten @ seen.mean_var @ whiten.T
+    return Frames(centres, maps, (means_var + means_var.transpose(0, 2, 1)) / 2)
+
+
+def unresolved(round_: Moments, counts: Floats) -> bool:
+    """Whether a class seen well has a direction too narrow to be seen: it then pays to look again."""
+    for k, n in enumerate(counts):
+        seen = spectrum(round_, k, n)
+        if seen.error < _SEEN_WELL and (seen.values < _RESOLVED * seen.error).any():
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Mean with its remaining covariance, and the covariance's noisy eigenvalues with their error."""
+
+    mean: Floats
+    mean_var: Floats
+    values: Floats
+    vectors: Floats
+    error: float
+
+
+def spectrum(round_: Moments, k: int, n: float) -> Spectrum:
+    """Eigenvalues of a class's noisy covariance, and how noisy they are."""
+    # Kalman step for the mean; prior covariance from the frame, noise (sd / n)^2 I.
+    prior = round_.frames.means_var[k]
+    d = prior.shape[0]
+    gain = np.linalg.solve(prior + np.eye(d) * (round_.total_sd[k] / n) ** 2, prior).T
+    mean = gain @ (round_.total[k] / n)
+    left = prior - gain @ prior
+    values, vectors = np.linalg.eigh(round_.second[k] / n - np.outer(mean, mean))
+    # Noise spreads eigenvalues over +- sd sqrt(2 d); half of that is a fair standard error.
+    error = float(round_.second_sd[k] / n * np.sqrt(d / 2))
+    return Spectrum(mean, (left + left.T) / 2, values, vectors, error)
+
+
+def clip_radius(dim: int, signal: float) -> tuple[float, float]:
+    """Radius r that balances noise and clipping, and the share of the variance left inside.
+
+    ``signal`` is n mu / sensitivity. A clipped N(0, I) keeps beta = E min(|u|^2, r^2) / d of its
+    variance. In the KL of a covariance, noise costs d(d+1)/8 (r^2/signal)^2 and clipping d (1-beta)^2 / 4.
+    """
+    r = np.linspace(0.8 * np.sqrt(dim), np.sqrt(dim) + 8, 150)
+    kept = bell_kept(dim, r)
+    cost = dim * (dim + 1) / 8 * (r * r / signal) ** 2 + dim / 4 * (1 - kept) ** 2
+    best = int(np.argmin(cost))
+    return float(r[best]), float(kept[best])
+
+
+def bell_kept(dim: int, r: Floats | float) -> Floats:
+    """E min(|u|^2, r^2) / d for u ~ N(0, I): the share of the variance that a clip at r leaves."""
+    square = np.square(r)
+    return np.asarray((dim * chi2.cdf(square, dim + 2) + square * chi2.sf(square, dim)) / dim)
+
+
+def _mean_of_positive(value: Floats, sd: float) -> Floats:
+    """E[x | x > 0] for x ~ N(value, sd^2): positive however negative the value."""
+    z = np.maximum(value / sd, -30.0)
+    return np.asarray(sd * (z + np.exp(norm.logpdf(z) - norm.logcdf(z))), dtype=np.float64)

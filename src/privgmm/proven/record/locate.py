@@ -1,0 +1,173 @@
+"""Where each class lies and how wide it is, from noisy column histograms: a grid posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, ndtr
+
+from privgmm.types import Floats
+
+# Half a bin between candidate means; widths from a quarter of a bin to a quarter of the range.
+_WIDTHS = 14
+_NARROWEST = 0.25
+_COUNTS = 40
+# Variance, in bins^2 and in squared log-width, that a histogram's grid and shape cannot resolve.
+_UNRESOLVED = 0.02
+# Narrower than this many bins, a class should be looked at again with finer ones.
+_NARROW = 0.7
+# A bin so many standard deviations above zero surely holds rows.
+_BIN_SURE = 3.0
+# A bell ends _REACH standard deviations from its mean. One bin beyond with _SINGLE standard deviations
+# of noise, or all of them with _TOGETHER, contradict it: with 10^3 bins in a release that happens by chance
+# once in a hundred releases.
+_REACH, _SINGLE, _TOGETHER = 3.5, 4.5, 4.0
+# Bins that surely hold rows tell a class's mean and width if they hold this part of it.
+_MOST_ROWS = 0.8
+# Rows in bins that did not stand out, in standard deviations of a bin: what such a mean and width leave out.
+_MISSED = 3.0
+# A class of so many standard deviations of a bin's noise shows a shape of its own; a smaller one is taken for a bell.
+_WELL_SEEN = 15.0
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The noisy histograms of all columns themselves: tables (K, d, B), the noise (K,) of a bin, low and width (K, d)."""
+
+    tables: Floats
+    sd: Floats
+    low: Floats
+    width: Floats
+
+
+@dataclass(frozen=True)
+class Located:
+    """Posterior of each class given its histograms.
+
+    counts, counts_sd : (K,); means, means_sd, log_sd, log_sd_sd : (K, d), in the unit coordinates;
+    coarse : (K, d) the probability that the class is narrower than 0.7 bins;
+    bins : the first histograms, which cover the whole stated region; finer : those of second looks.
+    """
+
+    counts: Floats
+    counts_sd: Floats
+    means: Floats
+    means_sd: Floats
+    log_sd: Floats
+    log_sd_sd: Floats
+    coarse: Floats
+    bins: Bins
+    finer: tuple[Bins, ...] = ()
+
+
+def locate(
+    counts: Floats, tables: Floats, sigma: float, low: Floats, width: Floats, largest: float
+) -> Located:
+    """Fit n_k N(m_kj, s_kj^2) to each noisy histogram; noise N(0, sigma^2) on all totals.
+
+    For a template p (bin probabilities of N(m, s^2)) the log-likelihood of a histogram h is, up to
+    a constant, (n <h, p> - n^2 ||p||^2 / 2) / sigma^2: quadratic in n, so the posterior over the
+    grid (n, m, s) is one matrix product per class. The columns of a class share n.
+    """
+    n_classes, d, n_bins = tables.shape
+    m, s, templates = _templates(n_bins)
+    energy = np.einsum("gb,gb->g", templates, templates)
+    grid = np.geomspace(2.0, max(largest, 4.0), _COUNTS)
+    spacing = grid[1] / grid[0] - 1
+    n_mean, n_sd = np.empty(n_classes), np.empty(n_classes)
+    moments, coarse = np.empty((4, n_classes, d)), np.empty((n_classes, d))
+    for k in range(n_classes):
+        match = tables[k] @ templates.T
+        log_lik = (grid[:, None, None] * match - 0.5 * grid[:, None, None] ** 2 * energy) / sigma**2
+        evidence = logsumexp(log_lik, axis=2)
+        # Flat in n: the grid is logarithmic, hence + ln n.
+        log_n = evidence.sum(axis=1) + np.log(grid) - 0.5 * ((grid - counts[k]) / sigma) ** 2
+        p_n = np.exp(log_n - logsumexp(log_n))
+        n_mean[k] = p_n @ grid
+        n_sd[k] = np.sqrt(p_n @ (grid - n_mean[k]) ** 2 + (spacing * n_mean[k] / 2) ** 2 + 1)
+        post = np.einsum("n,ndg->dg", p_n, np.exp(log_lik - evidence[:, :, None]))
+        moments[0, k], moments[1, k] = post @ m, post @ (m * m)
+        moments[2, k], moments[3, k] = post @ np.log(s), post @ np.log(s) ** 2
+        coarse[k] = post @ (s < _NARROW)
+    spread = np.sqrt(np.maximum(moments[1::2] - moments[::2] ** 2, 0) + _UNRESOLVED)
+    mean, log_sd = moments[0], moments[2]
+    seen = bin_moments(tables, sigma)
+    outside = _outside(tables, mean, np.exp(log_sd), sigma)
+    # A bell's mean and width are believed as far as they agree with those of the bins.
+    plain = (n_mean > _WELL_SEEN * sigma)[:, None]
+    whole = plain & (seen.total > _MOST_ROWS * n_mean[:, None])
+    outside &= plain
+    spread[0] = np.where(whole, np.hypot(spread[0], seen.mean - mean), spread[0])
+    spread[1] = np.where(whole, np.hypot(spread[1], np.log(seen.sd) - log_sd), spread[1])
+    better = whole & (seen.mean_sd < spread[0])
+    mean, spread[0] = np.where(better, seen.mean, mean), np.where(better, seen.mean_sd, spread[0])
+    better = whole & (seen.log_sd_sd < spread[1])
+    log_sd = np.where(better, np.log(seen.sd), log_sd)
+    spread[1] = np.where(better, seen.log_sd_sd, spread[1])
+    mean = np.where(outside, seen.mean, mean)
+    log_sd = np.where(outside, np.log(seen.sd), log_sd)
+    spread[0] = np.where(outside, seen.mean_sd, spread[0])
+    spread[1] = np.where(outside, seen.log_sd_sd, spread[1])
+    coarse = np.where(outside, 0.0, coarse)
+    return Located(
+        n_mean, n_sd,
+        low + width * mean, width * spread[0],
+        np.log(width) + log_sd, spread[1],
+        coarse,
+        Bins(tables, np.full(n_classes, sigma), low, width),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BinMoments:
+    """Mean and width of the bins above their noise, in bins, with rough errors; each (K, d)."""
+
+    total: Floats
+    mean: Floats
+    sd: Floats
+    mean_sd: Floats
+    log_sd_sd: Floats
+
+
+def bin_moments(tables: Floats, sigma: float | Floats) -> BinMoments:
+    """No shape is assumed: mean and variance of the bins that are surely not noise."""
+    centre = np.arange(tables.shape[-1]) + 0.5
+    mass = np.where(tables > _BIN_SURE * sigma, tables, 0.0)
+    total = np.maximum(mass.sum(axis=-1), 1e-9)
+    mean = mass @ centre / total
+    square = mass @ centre**2 / total
+    sd = np.sqrt(np.maximum(square - mean**2, 0.0) + 1 / 12)
+    bins = np.maximum((mass > 0).sum(axis=-1), 1)
+    # The noise of a kept bin moves the mean by its distance; and what was dropped is unknown.
+    sigma = np.broadcast_to(sigma, (*total.shape, 1))[..., 0]
+    relative = sigma * np.sqrt(bins) / total
+    reach = np.sqrt(((centre - mean[..., None]) ** 2 * (mass > 0)).sum(axis=-1) / bins)
+    missing = _MISSED * np.maximum(sigma / total, 0.02)
+    mean_sd = np.sqrt((relative * reach) ** 2 + (missing * sd) ** 2 + _UNRESOLVED)
+    log_sd_sd = np.sqrt((relative * (reach / sd) ** 2 / 2) ** 2 + missing**2 + _UNRESOLVED)
+    return BinMoments(total, mean, sd, mean_sd, log_sd_sd)
+
+
+def _outside(tables: Floats, mean: Floats, sd: Floats, sigma: float) -> NDArray[np.bool_]:
+    """Columns whose histogram shows mass that the fitted bell cannot explain."""
+    centre = np.arange(tables.shape[-1]) + 0.5
+    far = np.abs(centre - mean[..., None]) > _REACH * sd[..., None] + 1.0
+    beyond = np.where(far, tables, 0.0)
+    left = np.where(centre < mean[..., None], beyond, 0.0).sum(axis=-1)
+    total = beyond.sum(axis=-1)
+    size = np.maximum(far.sum(axis=-1), 1)
+    single = beyond.max(axis=-1) > _SINGLE * sigma
+    together = np.maximum(total, np.maximum(left, total - left)) > _TOGETHER * sigma * np.sqrt(size)
+    return np.asarray(single | together)
+
+
+def _templates(n_bins: int) -> tuple[Floats, Floats, Floats]:
+    """(G,) means, (G,) standard deviations in bins, (G, n_bins) probabilities of the bins."""
+    means = (np.arange(2 * n_bins) + 0.5) / 2
+    sds = np.geomspace(_NARROWEST, n_bins / 4, _WIDTHS)
+    m, s = (g.ravel() for g in np.meshgrid(means, sds, indexing="ij"))
+    below = ndtr((np.arange(1, n_bins) - m[:, None]) / s[:, None])
+    ends = np.zeros((m.size, 1)), np.ones((m.size, 1))
+    return m, s, np.diff(np.concatenate([ends[0], below, ends[1]], axis=1), axis=1)

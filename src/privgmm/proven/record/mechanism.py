@@ -1,0 +1,233 @@
+"""The record-level mechanism: noisy rounds that find their own frames, then the balanced release.
+
+Nothing here sees a row: rows are reached only through ``curator.answer``. Coordinates are those of
+the stated region: the unit ball around zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import softmax, wrightomega
+
+from privgmm.privacy import Curator
+from privgmm.proven.balanced import balanced
+from privgmm.proven.components import Wanted
+from privgmm.proven.denoise import kl_optimal
+from privgmm.proven.objective import Objective
+from privgmm.proven.record.alike import (
+    SharedShape,
+    exchangeable,
+    hypothesis,
+    no_shared_shape,
+    shared_shape,
+)
+from privgmm.proven.record.clipping import unclipped
+from privgmm.proven.record.components import component_sizes, record_components
+from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
+from privgmm.proven.record.errors import record_errors
+from privgmm.proven.record.frames import Frames, Moments, axis_frames, floored, unresolved
+from privgmm.proven.record.locate import Located
+from privgmm.proven.record.margins import record_margins
+from privgmm.proven.record.rounds import (
+    Answers,
+    Grid,
+    Session,
+    histogram_round,
+    moment_round,
+    radial_round,
+)
+from privgmm.proven.record.tails import RadialLaw
+from privgmm.proven.record.tuning import TUNING, Round
+from privgmm.proven.uncertainty import Estimate
+from privgmm.types import Floats
+
+# See hidden_cost: nats, and standard deviations of the count.
+HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
+
+
+def release_record(
+    curator: Curator,
+    n_classes: int,
+    dim: int,
+    n_rows: int | None = None,
+    objective: Objective = "balanced",
+    extent: float = 1.0,
+    components: Wanted = 1,
+    shapes: bool = False,
+    grid: Grid | None = None,
+) -> Estimate:
+    """Weights (K,), means (K, d), covariances (K, d, d) and their errors, for all of the curator's budget.
+
+    ``n_rows`` is public under "replace" and must stay None under "add-remove". ``extent`` is how far a
+    column may lie from zero: 1 in a stated ball, 1 / sqrt(d) in a box. With ``shapes`` the margins are told too.
+    ``grid`` are the bins of the first histograms, for columns of which steps were stated.
+    """
+    session = Session(
+        curator.answer,
+        curator.adjacency,
+        curator.remaining_mu,
+        n_classes,
+        dim,
+        n_rows,
+        extent,
+        grid,
+    )
+    located = find_classes(session)
+    sizes = component_sizes(components, located.counts, curator.mu, dim)
+    several = max(sizes) > 1
+    if several:
+        session.left *= math.sqrt(1 - TUNING.component_share)
+    answers = query_rounds(session, located)
+    classes = posterior_release(answers, objective, n_rows)
+    if not several:
+        # Components have shapes of their own; margins are those of one Gaussian per class.
+        return _with_margins(session, answers, classes) if shapes else classes
+    rows = float(n_rows) if n_rows is not None else curator.noisy_rows
+    assert rows is not None  # the rounds above have counted them
+    only = components != "auto"
+    parts = record_components(curator, classes[:3], max(rows, 1.0), n_rows, sizes, only)
+    return classes._replace(components=parts)
+
+
+def released(session: Session, objective: Objective) -> Estimate:
+    """All rounds and the release made of them, with the session's budget."""
+    answers = query_rounds(session, find_classes(session))
+    return posterior_release(answers, objective, session.n_rows)
+
+
+def _with_margins(session: Session, answers: Answers, found: Estimate) -> Estimate:
+    """The release with the shapes that its histograms show."""
+    assert found.errors is not None
+    top = None if session.grid is None else session.grid.top
+    margins = record_margins(answers.located, answers.counts, found[:3], found.errors, top)
+    return found._replace(margins=margins)
+
+
+def find_classes(session: Session) -> Located:
+    """Where the classes lie, by their histograms and by what they have in common."""
+    return exchangeable(histogram_round(session), session.extent)
+
+
+def query_rounds(session: Session, located: Located) -> Answers:
+    """All that is seen of the rows after the histograms: rounds of moments, shells before the last."""
+    frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
+    so_far = _SoFar(session, Answers(
+        located, (), located.counts, located.counts_sd**2,
+        no_shared_shape(session.n_classes, session.dim),
+    ))  # fmt: skip
+    last = so_far.ask(frames, TUNING.first)
+    # A frame wider than its column shows that column's directions as flat however often they are looked at.
+    for _ in range(TUNING.looks if session.least is None else 0):
+        frames = so_far.frames()
+        again = unresolved(last, so_far.answers.counts)
+        shared = shared_shape(last, so_far.answers.counts, frames)
+        so_far.share(shared)
+        frames = hypothesis(frames, shared)
+        if not (again or shared.rows.any()):
+            break
+        last = so_far.ask(frames, TUNING.again)
+    else:
+        frames = so_far.frames()
+    if session.least is not None:
+        frames = floored(frames, session.least)
+    laws = radial_round(session, frames, so_far.answers.counts)
+    so_far.ask(frames, TUNING.final, laws)
+    answers = so_far.answers
+    whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
+    return replace(whole, as_answered=answers.rounds[-1:])
+
+
+class _SoFar:
+    """The answers of the rounds asked so far, and the frames that they suggest for the next."""
+
+    def __init__(self, session: Session, answers: Answers) -> None:
+        self.session = session
+        self.answers = answers
+
+    def ask(
+        self, frames: Frames, plan: Round, laws: tuple[RadialLaw, ...] | None = None
+    ) -> Moments:
+        """One round of moments; counts are averaged with those of the rounds before."""
+        old = self.answers
+        if self.session.least is not None:
+            frames = floored(frames, self.session.least)
+        round_ = moment_round(self.session, frames, old.counts, plan, laws)
+        variance = 1 / (1 / old.variance + 1 / round_.count_sd**2)
+        counts = variance * (old.counts / old.variance + round_.count / round_.count_sd**2)
+        self.answers = Answers(
+            old.located, (*old.rounds, round_), np.maximum(counts, 2.0), variance, old.shared
+        )
+        return round_
+
+    def share(self, shared: SharedShape) -> None:
+        """From now on the unresolved classes are thought to be shaped like the others."""
+        old = self.answers
+        self.answers = Answers(old.located, old.rounds, old.counts, old.variance, shared)
+
+    def frames(self) -> Frames:
+        """Posterior means of mean and covariance; tails are not known yet, so clips are a bell's."""
+        rounds = unclipped(self.answers.rounds, self.answers.counts)
+        return posterior_frames(self.answers.with_rounds(rounds))
+
+
+def posterior_release(
+    answers: Answers, objective: Objective, n_rows: int | None = None
+) -> Estimate:
+    """The release with the least expected divergence over the posterior of the answers.
+
+    ``n_rows`` is the number of rows where it is public.
+    """
+    draws = posterior_draws(answers)
+    seen = answers.counts / np.sqrt(answers.variance)
+    if objective == "balanced":
+        covariances = draws.covariances
+        mean, shape = balanced(draws.means, covariances)
+        cost = reverse_kl(mean, shape, draws.means, covariances)
+        cost = cost + hidden_cost(seen, cost)
+        weights = balanced_counts(draws.counts.mean(axis=0), np.sqrt(answers.variance), cost)
+        weights = weights / weights.sum()
+    else:
+        denoised = kl_optimal(draws.counts, draws.means, draws.factors)
+        mean, shape = denoised.means, denoised.covariances
+        weights = softmax(denoised.log_weights - hidden_cost(seen, denoised.expected_kl))
+    best = (weights, *answers.frames.out_of(mean, shape))
+    return Estimate(*best, record_errors(answers, n_rows, best))
+
+
+def reverse_kl(mean: Floats, shape: Floats, means: Floats, covariances: Floats) -> Floats:
+    """(K,) E KL(N(mean, shape) || N(m, S)) over draws (S, K, d) and (S, K, d, d)."""
+    precisions = np.linalg.inv(covariances)
+    miss = mean - means
+    quad = np.einsum("ski,skij,skj->sk", miss, precisions, miss).mean(axis=0)
+    trace = np.einsum("skij,kji->sk", precisions, shape).mean(axis=0)
+    log_det = np.linalg.slogdet(covariances)[1].mean(axis=0) - np.linalg.slogdet(shape)[1]
+    return np.asarray(0.5 * (trace - mean.shape[1] + log_det + quad))
+
+
+def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:
+    """The noisy counts; one of a class whose place noise hides, as low as its own noise allows.
+
+    With R the expected reverse KL of a class, q ln(q / pi) + pi ln(pi / q) + q R is least at q = x pi with
+    ln x - 1/x + 1 + R = 0, that is 1 / x = omega(1 + R) (Wright's omega). That alone would hide classes
+    from the reader, so a count is lowered by ``hidden_deviations`` of its own error at most, never below 1/2.
+    """
+    wanted = counts / wrightomega(1 + np.maximum(reverse, 0.0))
+    lowest = counts - TUNING.hidden_deviations * sd
+    return np.asarray(np.maximum(np.maximum(wanted, lowest), 0.5))
+
+
+def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
+    """What the posterior leaves out of the expected KL of a class that noise hides.
+
+    The posterior explores one place. A class whose count is not ``seen`` by several standard deviations may
+    lie anywhere else, where the KL is in the tens or hundreds; leaving such a class out costs only its
+    small share. Its KL is therefore taken to be at least HIDDEN_KL, falling to nothing at SURELY_SEEN.
+    """
+    floor = HIDDEN_KL * np.maximum(1 - seen / SURELY_SEEN, 0.0)
+    return np.maximum(floor - expected_kl, 0.0)
+
+
+__all__ = ["Draws", "posterior_release", "query_rounds", "release_record"]

@@ -1,0 +1,248 @@
+"""The rounds themselves: choose a query, ask it, and read its answer in the right units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privgmm.privacy import Adjacency
+from privgmm.proven.record.alike import SharedShape
+from privgmm.proven.record.frames import Frames, Moments, clip_radius
+from privgmm.proven.record.locate import Located, locate
+from privgmm.proven.record.tails import RadialLaw, choose_radius, radial_law, shell_edges
+from privgmm.proven.record.tuning import TUNING, Round, capped
+from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
+from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
+from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
+from privgmm.types import Floats
+
+AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
+Answer = Callable[[AnyQuery, float], Floats]
+
+
+@dataclass
+class Session:
+    """A budget to spend: ``answer`` adds the noise, ``left`` is the mu not yet spent.
+
+    n_rows is None where it is not public; ``total`` is the best public idea of it. ``grid`` are the bins of the
+    first histograms, else equal parts of the range that columns may have. ``least`` (d,) is the least width of a
+    frame along each column, for columns that are told by their histograms.
+    """
+
+    answer: Answer
+    adjacency: Adjacency
+    left: float
+    n_classes: int
+    dim: int
+    n_rows: int | None
+    extent: float = 1.0
+    grid: Grid | None = None
+    least: Floats | None = None
+
+    def __post_init__(self) -> None:
+        self.total: float | None = None if self.n_rows is None else float(self.n_rows)
+
+    def ask(
+        self, query: AnyQuery, share: float, cap: float = math.inf, rows: float | None = None
+    ) -> tuple[Floats, float]:
+        """Noisy totals, and sigma (per step), for a share of the squared budget left."""
+        sensitivity = query.sensitivity(self.adjacency)
+        average = None if self.total is None else self.total / self.n_classes
+        if rows is not None:
+            average = rows
+        mu = capped(self.left * math.sqrt(share), average, sensitivity, cap)
+        self.left = math.sqrt(max(self.left**2 - mu**2, 0.0))
+        return self.answer(query, mu), sensitivity / mu
+
+    def guess_total(self, counts: Floats, sigma: float) -> None:
+        """Where the number of rows is not public, think of it by noisy class counts (K,)."""
+        if self.n_rows is None:
+            # Noisy, hence public; four standard deviations so that no class outgrows it.
+            self.total = max(float(counts.sum() + 4 * sigma * math.sqrt(counts.size)), 4.0)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All noisy answers of a release: histograms, rounds of moments, and what both say of the counts (K,)."""
+
+    located: Located
+    rounds: tuple[Moments, ...]
+    counts: Floats
+    variance: Floats
+    shared: SharedShape
+    # The last round as it was answered, where ``rounds`` say what it would be without its clip.
+    as_answered: tuple[Moments, ...] = ()
+
+    @property
+    def clipped(self) -> Moments:
+        """The last round as it was answered."""
+        return (self.as_answered or self.rounds)[-1]
+
+    def with_rounds(self, rounds: tuple[Moments, ...]) -> Answers:
+        """The same answers with other words for the rounds."""
+        return replace(self, rounds=rounds)
+
+    @property
+    def frames(self) -> Frames:
+        """The last round's coordinates, in which the release is made."""
+        return self.rounds[-1].frames
+
+
+def classwise(change: Callable[..., Any], *records: Any) -> Any:
+    """The record made by ``change`` from every array (K, ...) of records with the same fields."""
+    first = records[0]
+    if isinstance(first, tuple):
+        return tuple(classwise(change, *level) for level in zip(*records, strict=True))
+    if not is_dataclass(first):
+        return change(*records)
+    make: type = type(first)
+    levels = ([getattr(record, field.name) for record in records] for field in fields(first))
+    return make(*(classwise(change, *level) for level in levels))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Where the first histograms' bins begin, how wide they are, and where columns end: (d,) each, public."""
+
+    low: Floats
+    width: Floats
+    top: Floats
+
+
+def step_grid(low: Floats, high: Floats, step: Floats) -> Grid:
+    """Bins of columns in [low, high] with values ``step`` (d,) apart: whole steps each; NaN: any value, equal parts."""
+    apart = np.where(np.isnan(step), 0.0, step)
+    values = np.where(apart > 0, (high - low) / np.where(apart > 0, apart, 1.0) + 1, 0.0)
+    whole = np.ceil(np.round(values, 6) / TUNING.histogram_bins) * apart
+    width = np.where(apart > 0, whole, (high - low) / TUNING.histogram_bins)
+    return Grid(low - apart / 2, width, high + apart / 2)
+
+
+def even_grid(dim: int, extent: float) -> Grid:
+    """Equal parts of what columns may have."""
+    width = 2.0 * extent / TUNING.histogram_bins
+    return Grid(np.full(dim, -extent), np.full(dim, width), np.full(dim, extent))
+
+
+def histogram_round(session: Session) -> Located:
+    """(1) Column histograms over the stated region, and finer ones around classes seen too coarsely."""
+    shape = session.n_classes, session.dim
+    grid = session.grid or even_grid(session.dim, session.extent)
+    best = _histograms(
+        session, np.broadcast_to(grid.low, shape), np.broadcast_to(grid.width, shape)
+    )
+    for _ in range(TUNING.refinements):
+        if not _too_coarse(best).any():
+            break
+        half = 5 * np.exp(best.log_sd + best.log_sd_sd) + 4 * best.means_sd
+        finer = _histograms(session, best.means - half, 2 * half / TUNING.histogram_bins)
+        best = _sharper(best, finer)
+    return best
+
+
+def radial_round(session: Session, frames: Frames, counts: Floats) -> tuple[RadialLaw, ...]:
+    """How far out the rows of each class lie, in its frame."""
+    d = session.dim
+    sides = np.linalg.norm(frames.maps, ord=2, axis=(1, 2))
+    farthest = sides * (1 + np.linalg.norm(frames.centres, axis=1))
+    edges = shell_edges(d, farthest)
+    query = RadialCountsQuery(RadialCounts(frames.centres, frames.maps, edges))
+    answer, sigma = session.ask(query, TUNING.radial_share)
+    table = answer.reshape(session.n_classes, -1)
+    return tuple(
+        radial_law(h, e, far, sigma, n, d)
+        for h, e, far, n in zip(table, edges, farthest, counts, strict=True)
+    )
+
+
+def _typical(counts: Floats) -> float:
+    """Rows of a class that is small but not negligible: between the average and the smallest class."""
+    rows = np.maximum(counts, 2.0)
+    return float(np.sqrt(rows.mean() * rows.min()))
+
+
+def moment_round(
+    session: Session,
+    frames: Frames,
+    counts: Floats,
+    plan: Round,
+    laws: tuple[RadialLaw, ...] | None = None,
+) -> Moments:
+    """(2), (3) Counts, sums and second moments of rows clipped into each class's ellipsoid."""
+    d = session.dim
+    # The radius weighs clipping against noise, so it needs the noise this round will have.
+    spare = math.sqrt(
+        session.left**2 * plan.share / plan.shape.squared_sensitivity(session.adjacency)
+    )
+    if laws is None:
+        radius = np.array([clip_radius(d, max(n, 1.0) * spare)[0] for n in counts]) * plan.widen
+    else:
+        radius = plan.widen * np.array(
+            [choose_radius(law, max(n, 1.0) * spare) for law, n in zip(laws, counts, strict=True)]
+        )
+    query = ClassMomentsQuery(
+        ClassMoments(frames.centres, frames.maps / radius[:, None, None]), plan.shape
+    )
+    answer, sigma = session.ask(query, plan.share, plan.cap * d, rows=_typical(counts))
+    noise = (query.steps * sigma).reshape(session.n_classes, -1)
+    table = answer.reshape(session.n_classes, -1)
+    unit = radius / grid_scale(d)
+    rows, cols = np.triu_indices(d)
+    second = np.empty((session.n_classes, d, d))
+    second[:, rows, cols] = second[:, cols, rows] = table[:, 1 + d :] * unit[:, None] ** 2
+    second_sd = noise[:, 1 + d] * unit**2
+    count, count_sd = on_the_total(session, table[:, 0], noise[:, 0])
+    return Moments(
+        frames, radius, count, table[:, 1 : 1 + d] * unit[:, None], second,
+        count_sd, noise[:, 1] * unit, second_sd,
+    )  # fmt: skip
+
+
+def _histograms(session: Session, low: Floats, width: Floats) -> Located:
+    query = MarginalCountsQuery(MarginalCounts(low, width, TUNING.histogram_bins))
+    answer, sigma = session.ask(query, TUNING.histogram_share, TUNING.histogram_cap)
+    counts, tables = answer[: session.n_classes], answer[session.n_classes :]
+    session.guess_total(counts, sigma)
+    assert session.total is not None
+    counts, _ = on_the_total(session, counts, np.full(counts.size, sigma))
+    shape = session.n_classes, session.dim, TUNING.histogram_bins
+    return locate(counts, tables.reshape(shape), sigma, low, width, session.total)
+
+
+def on_the_total(session: Session, counts: Floats, sd: Floats) -> tuple[Floats, Floats]:
+    """Where the number of rows is public, counts are projected onto it and lose 1/K of their noise."""
+    if session.n_rows is None:
+        return counts, sd
+    k = counts.size
+    # The 0.1 rows stand for nothing but keep K = 1, where the count is known, away from zero noise.
+    return counts + (session.n_rows - counts.sum()) / k, np.sqrt(sd**2 * (1 - 1 / k) + 0.01)
+
+
+def _too_coarse(at: Located) -> NDArray[np.bool_]:
+    """Columns of a class that was found, but surely narrow against the bins it was found with.
+
+    Sure, because a second look on a whim of the noise costs a quarter of what is left.
+    """
+    return np.asarray((at.counts > 3 * at.counts_sd)[:, None] & (at.coarse > TUNING.sure))
+
+
+def _sharper(a: Located, b: Located) -> Located:
+    """Of two looks, the one that says more, column by column; the finer where ``a`` was too coarse.
+
+    A width below its smallest template looks certain and is not.
+    """
+    coarse = _too_coarse(a)
+    mean, width = coarse | (b.means_sd < a.means_sd), coarse | (b.log_sd_sd < a.log_sd_sd)
+    count = b.counts_sd < a.counts_sd
+    return Located(
+        np.where(count, b.counts, a.counts), np.where(count, b.counts_sd, a.counts_sd),
+        np.where(mean, b.means, a.means), np.where(mean, b.means_sd, a.means_sd),
+        np.where(width, b.log_sd, a.log_sd), np.where(width, b.log_sd_sd, a.log_sd_sd),
+        np.where(width, b.coarse, a.coarse),
+        a.bins, (*a.finer, b.bins),
+    )  # fmt: skip

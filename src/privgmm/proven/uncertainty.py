@@ -1,0 +1,94 @@
+"""How far a release may be from (eq2)'s values: quantile intervals and errors from posterior draws.
+
+Both units use it: a mechanism hands over draws of what (eq2) would give on this table, given the noisy answers.
+What privacy noise and clipping hide must be in the draws.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from privgmm.model.margins import Margins
+from privgmm.model.uncertainty import Errors, Interval, Intervals, split
+from privgmm.proven.components import Components
+from privgmm.types import Flags, Floats
+
+# The 95 % interval that design section 10 asks for.
+LEVELS = (0.025, 0.975)
+# A column of a class can be used if its mean is off by at most this many of the class's own deviations (one s.e.) ...
+_MEAN_OFF = 0.5
+# ... and the interval of its deviation spans at most this factor. Of a class with too few rows for a covariance
+# (d + 1) in more than this share of the draws no column can be used.
+_DEVIATION_FACTOR = 4.0
+_TOO_FEW = 0.025
+
+
+class Estimate(NamedTuple):
+    """What a mechanism hands back: weights (K,), means (K, d), covariances (K, d, d), how far off, which shapes.
+
+    No errors are told where there is nothing on the table to compare with: components of unlabelled rows.
+    ``components`` are those of the classes, where more than one each was asked for.
+    """
+
+    weights: Floats
+    means: Floats
+    covariances: Floats
+    errors: Errors | None
+    components: Components | None = None
+    margins: Margins | None = None
+
+
+class Drawn(NamedTuple):
+    """Equally likely draws of (eq2)'s values: counts and shares (S, K), means and deviations (S, K, d), correlations
+    (S, K, d, d)."""
+
+    counts: Floats
+    shares: Floats
+    means: Floats
+    deviations: Floats
+    correlations: Floats
+
+
+def uncertainty(
+    counts: Floats,
+    means: Floats,
+    covariances: Floats,
+    released: tuple[Floats, Floats, Floats],
+) -> Errors:
+    """Intervals and errors of a release, from equally likely draws of (eq2)'s values.
+
+    Parameters
+    ----------
+    counts : (S, K) draws of the number of rows of each class (or of anything proportional to it)
+    means : (S, K, d) draws
+    covariances : (S, K, d, d) draws
+    released : weights (K,), means (K, d) and covariances (K, d, d) that are published
+    """
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return errors_of(Drawn(counts, shares, means, *split(covariances)), released)
+
+
+def errors_of(
+    drawn: Drawn, released: tuple[Floats, Floats, Floats], seen: Flags | None = None
+) -> Errors:
+    """The same for draws of each kind; columns that were not ``seen`` (K, d) are not usable in any case."""
+    deviation, correlation = split(released[2])
+    published = (released[0], released[1], deviation, correlation)
+    # About what is published, not about the draws' own mean: the choice of a release is part of its error.
+    weights, middle, wide, tied = (
+        np.sqrt(((d - p) ** 2).mean(axis=0)) for d, p in zip(drawn[1:], published, strict=True)
+    )
+    intervals = Intervals(*(Interval(*np.quantile(d, LEVELS, axis=0)) for d in drawn[1:]))
+    columns = _usable(drawn.counts, middle, intervals.deviations, deviation)
+    if seen is not None:
+        columns &= seen
+    return Errors(weights, middle, wide, tied, intervals, columns)
+
+
+def _usable(counts: Floats, mean_error: Floats, deviations: Interval, deviation: Floats) -> Flags:
+    enough = (counts < deviation.shape[1] + 1).mean(axis=0) <= _TOO_FEW
+    placed = mean_error <= _MEAN_OFF * deviation
+    shaped = deviations.high <= _DEVIATION_FACTOR * deviations.low
+    return np.asarray(enough[:, None] & placed & shaped)

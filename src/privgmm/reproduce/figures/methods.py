@@ -1,0 +1,219 @@
+"""The curves: each takes private rows and a budget, and gives numbers about what it releases.
+
+Published designs and baselines are measured by their expectation over the noise, which is the paper's
+figure of merit: one draw of a heavy-tailed KL says little. KL(released || fitted) is exact up to a
+small Monte Carlo term; what has no closed form is the mean of ``DRAWS`` releases. Proven releases and
+refits are single draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privgmm import published
+from privgmm.curate import release
+from privgmm.errors import InputError
+from privgmm.model import Mixture, kl_divergence
+from privgmm.model.fitting import mean_and_covariance
+from privgmm.model.mixture import Floats
+from privgmm.published import BaselineDesign, Design
+from privgmm.releases.guarantee import Unit
+
+DELTA = 1e-5
+DRAWS = 30  # and fewer in more than 20 dimensions, where a draw takes long and an average is stable
+# Rows of each class, drawn from the fit, on which a release's accuracy is compared with the fit's own.
+PROBE_ROWS = 200
+
+PROVEN = "proven"
+PUBLISHED = "published"
+RESAMPLED = "non-private"
+BASELINES = ("laplace", "gaussian", "colored-gaussian", "r1smg")
+R1SMG_L2 = "r1smg-l2"
+# Readings and solutions of the published method: departures only in (eq10), (P2) solved jointly, both, the
+# scalable variant, (eqr5) as printed, and clipped classes that keep the shape they had before clipping.
+DEPARTURES, JOINT = "published-departures", "published-joint"
+DEPARTURES_JOINT, SCALABLE = "published-departures-joint", "published-scalable"
+PRINTED, SHAPED = "published-8B", "published-shaped"
+_CHOICES: dict[str, dict[str, Any]] = {
+    PUBLISHED: {},
+    DEPARTURES: {"neighbours": "departures"},
+    JOINT: {"method": "joint"},
+    DEPARTURES_JOINT: {"neighbours": "departures", "method": "joint"},
+    SCALABLE: {"scalable": True},
+    PRINTED: {"eqr5": "printed"},
+}
+ALL = (PROVEN, PUBLISHED, *BASELINES, RESAMPLED)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One data set and its budget. ``X_test`` are rows that no method sees.
+
+    radius : the ball of a record-level case, and B of the scalable variant
+    unclipped : the fit of the rows before they were clipped to the ball
+    """
+
+    X: Floats
+    y: NDArray[np.intp]
+    fitted: Mixture
+    epsilon: float
+    X_test: Floats
+    y_test: NDArray[np.intp]
+    unit: Unit = "label"
+    radius: float | None = None
+    unclipped: Mixture | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Fields of a Row, and the releases behind them."""
+
+    numbers: dict[str, Any]
+    releases: tuple[Mixture, ...]
+
+
+def probe(fitted: Mixture, seed: int) -> tuple[Floats, NDArray[np.intp]]:
+    """Fresh rows of the fitted mixture, equally many of each class."""
+    return by_class(fitted, np.full(fitted.n_classes, PROBE_ROWS), seed)
+
+
+def measured(method: str, case: Case, seed: int) -> Measured:
+    """The method on this case."""
+    if method == PROVEN:
+        return _single(proven_release(case, seed), case)
+    if method == RESAMPLED:
+        counts = np.bincount(case.y, minlength=case.fitted.n_classes)
+        return _single(refitted(case.fitted, counts, seed), case)
+    design = designed(method, case)
+    rng = np.random.default_rng(seed)
+    draws = min(DRAWS, 600 // case.fitted.dim)
+    drawn = tuple(design.draw(rng) for _ in range(draws))
+    if isinstance(design, BaselineDesign):
+        weights = np.mean([m.weights for m in drawn], axis=0)
+        exact = {"kl": design.expected_kl(draws), "kl_means": float(weights @ design.means_kl())}
+        return Measured(exact, drawn)
+    samples = max(100, 6000 // case.fitted.dim)
+    precision = np.linalg.inv(design.fitted.covariances)
+    per_class = 0.5 * np.einsum("kij,kij->k", precision, design.mean_noise)
+    exact = {
+        "kl": design.true_expected_kl(samples)[0],
+        "kl_means": float(design.weights_map.mean_weights() @ per_class),
+        "iterations": len(design.history),
+        "rises": float(max(np.diff(design.history), default=0.0)),
+    }
+    # The design's own fit, which clipping or a grid may have moved, is what it is measured by.
+    return Measured({**closeness(drawn, design.fitted, case), **exact}, drawn)
+
+
+def _single(released: Mixture, case: Case) -> Measured:
+    return Measured(closeness([released], case.fitted, case), (released,))
+
+
+def proven_release(case: Case, seed: int) -> Mixture:
+    """One seeded proven release with the defaults of ``privgmm.release``."""
+    return release(
+        case.X,
+        case.y,
+        epsilon=case.epsilon,
+        delta=DELTA,
+        unit=case.unit,
+        radius=case.radius if case.unit == "record" else None,
+        classes=list(case.fitted.classes),
+        seed=seed,
+    ).mixture
+
+
+def designed(method: str, case: Case) -> Design | BaselineDesign:
+    """The published method, in one of its readings, or a baseline, tuned to the case."""
+    asked: dict[str, Any] = {"epsilon": case.epsilon, "delta": DELTA}
+    if method in BASELINES:
+        return published.baseline_design(method, case.X, case.y, **asked)
+    if method == R1SMG_L2:
+        return published.baseline_design("r1smg", case.X, case.y, sensitivity="l2", **asked)
+    if case.unit == "record":
+        asked["adjacency"] = "record-change"
+    if case.unit == "record" or method == SCALABLE:
+        asked["radius"] = case.radius
+    if method == SHAPED:
+        return published.design_for(_reshaped(case), len(case.y), **asked)
+    if method not in _CHOICES:
+        raise InputError(f"There is no method {method!r}; choose one of {', '.join(ALL)}.")
+    return published.design(case.X, case.y, **asked, **_CHOICES[method])
+
+
+def _reshaped(case: Case) -> Mixture:
+    """The clipped classes with their total variance, but in the shape they had before clipping."""
+    fitted, before = case.fitted, (case.unclipped or case.fitted).covariances
+    share = np.trace(fitted.covariances, axis1=1, axis2=2) / np.trace(before, axis1=1, axis2=2)
+    covariances = before * share[:, None, None]
+    return Mixture(fitted.weights, fitted.means, covariances, fitted.classes)
+
+
+def closeness(releases: Sequence[Mixture], fitted: Mixture, case: Case) -> dict[str, float]:
+    """How far releases are from the fit, on average: both directions of KL, the weights, the accuracy lost."""
+    accuracy = balanced_accuracy(fitted.predict(case.X_test), case.y_test)
+    found = [_closeness(released, fitted, case, accuracy) for released in releases]
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def _closeness(released: Mixture, fitted: Mixture, case: Case, accuracy: float) -> dict[str, float]:
+    mine = balanced_accuracy(released.predict(case.X_test), case.y_test)
+    return {
+        "kl": kl_divergence(released, fitted),
+        "kl_means": means_part(released, fitted),
+        "kl_forward": kl_divergence(fitted, released),
+        "weights_tv": float(0.5 * np.abs(released.weights - fitted.weights).sum()),
+        "accuracy_lost": accuracy - mine,
+    }
+
+
+def balanced_accuracy(said: NDArray[np.generic], truth: NDArray[np.intp]) -> float:
+    """The mean over classes of the share of their rows that were recognised."""
+    hits = np.bincount(truth, weights=said == truth)
+    counts = np.bincount(truth)
+    return float((hits[counts > 0] / counts[counts > 0]).mean())
+
+
+def means_part(released: Mixture, fitted: Mixture) -> float:
+    """sum_k pi~_k (mu~_k - mu_k)^T Sigma_k^-1 (mu~_k - mu_k) / 2, a summand of KL(released || fitted).
+
+    Both mixtures list their classes in the same order.
+    """
+    shift = (released.means - fitted.means)[:, :, None]
+    z = np.linalg.solve(fitted.cholesky, shift)[:, :, 0]
+    return float(0.5 * released.weights @ (z * z).sum(axis=1))
+
+
+def refitted(fitted: Mixture, counts: NDArray[np.intp], seed: int) -> Mixture:
+    """The fit (eq2) of a fresh sample of the fitted mixture itself: sampling error, no privacy.
+
+    A release whose KL is below this one's costs less than having drawn other rows. Each class
+    keeps its number of rows, so that every covariance exists; the weights are multinomial.
+    """
+    rng = np.random.default_rng(seed)
+    n = int(counts.sum())
+    means = np.empty_like(fitted.means)
+    covariances = np.empty_like(fitted.covariances)
+    for k, count in enumerate(counts):
+        noise = rng.standard_normal((count, fitted.dim))
+        rows = noise @ fitted.cholesky[k].T + fitted.means[k]
+        means[k], covariances[k] = mean_and_covariance(rows)
+    weights = rng.multinomial(n, fitted.weights) / n
+    return Mixture(weights, means, covariances, fitted.classes)
+
+
+def by_class(
+    mixture: Mixture, counts: NDArray[np.intp], seed: int
+) -> tuple[Floats, NDArray[np.intp]]:
+    """``counts[k]`` rows of each class; classes are numbered 0..K-1."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(mixture.n_classes), counts)
+    X = rng.standard_normal((y.size, mixture.dim))
+    for k in range(mixture.n_classes):
+        X[y == k] = X[y == k] @ mixture.cholesky[k].T + mixture.means[k]
+    return X, np.array([int(name) for name in mixture.classes], dtype=np.intp)[y]

@@ -1,0 +1,1 @@
+"""What every figure shares: trials, their journal, tables, checks and drawing. Knows no mechanism."""

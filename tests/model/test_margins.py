@@ -1,0 +1,54 @@
+"""Quantiles, switches and the latent correlations that give shapes their correlations."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from privgmm.errors import InputError
+from privgmm.model.margins import SCORES, Margins, choice, latent_correlations, quantiles, switch
+
+
+def test_quantiles_of_a_histogram_stay_in_its_range_and_keep_its_masses():
+    edges, masses = np.linspace(0, 4, 5), np.array([0.1, 0.2, 0.3, 0.4])
+    q = quantiles(edges, masses)
+    assert q[0] >= 0
+    assert q[-1] <= 4
+    assert np.interp(0.3, ndtr(SCORES), q) == pytest.approx(2.0, abs=0.02)
+
+
+@pytest.mark.parametrize("share", [0.003, 0.2, 0.5, 0.97])
+def test_a_switch_is_on_for_its_share_exactly(share):
+    fine = np.linspace(-6, 6, 2_000_001)
+    on = np.interp(fine, SCORES, switch(share)) > 0.5
+    weight = np.exp(-(fine**2) / 2)
+    assert (weight * on).sum() / weight.sum() == pytest.approx(share, rel=1e-3)
+
+
+def test_a_choice_has_its_shares():
+    z = np.random.default_rng(0).standard_normal(200_000)
+    drawn = np.rint(np.interp(z, SCORES, choice(np.array([5.0, 3.0, 2.0])))).astype(int)
+    assert np.bincount(drawn) / z.size == pytest.approx([0.5, 0.3, 0.2], abs=0.006)
+
+
+def test_shapes_get_the_correlations_that_were_asked_for():
+    skewed = np.exp(SCORES)
+    spiked = np.maximum(SCORES, 0.3)
+    wanted = np.array([[1.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 1.0]])
+    told = np.stack([skewed, spiked, SCORES])
+    margins = Margins(told[None], latent_correlations(told, wanted)[None])
+    X = margins.draw(np.zeros(400_000, dtype=np.intp), np.random.default_rng(1))
+    # exp has heavy tails: its sample correlation is off by about 0.01.
+    assert np.corrcoef(X.T) == pytest.approx(wanted, abs=0.03)
+
+
+def test_impossible_correlations_become_the_nearest_possible():
+    told = np.stack([switch(0.01), SCORES])
+    latent = latent_correlations(told, np.array([[1.0, 0.99], [0.99, 1.0]]))
+    assert np.linalg.eigvalsh(latent)[0] > 0
+
+
+def test_margins_of_another_shape_are_refused():
+    with pytest.raises(InputError):
+        Margins(np.zeros((1, 2, 5)), np.eye(2)[None])
+    with pytest.raises(InputError):
+        Margins(-np.broadcast_to(SCORES, (1, 1, SCORES.size)), np.eye(1)[None])

@@ -1,0 +1,89 @@
+"""Tilted labels solve their equations, and draws around them have the posterior's spread."""
+
+import numpy as np
+import pytest
+
+from privgmm.proven.label.frames import choose_frames
+from privgmm.proven.label.spread import posterior_draws
+from privgmm.proven.label.statistics import column_scale, moments_under
+from privgmm.proven.label.tilt import Answer, fit_tilt, weigh
+from privgmm.proven.label.tuning import Tuning
+
+TUNING = Tuning(tilt_close=1e-6)
+
+
+def problem(sigma, n=1500, seed=0, mu=50.0):
+    """Labels that depend on x, a guess that knows only their frequencies, and a noisy answer."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(n) > 0.3).astype(int)
+    guess = np.tile(np.bincount(y) / n, (n, 1))
+    frames = choose_frames(X, guess, column_scale(X), 1.0, mu, TUNING)
+    u = [frames.clipped(X, k) for k in range(2)]
+    exact = np.stack([frames.totals(u[k], (y == k).astype(float)) for k in range(2)])
+    noisy = exact + sigma * rng.standard_normal(exact.shape)
+    return X, y, guess, u, Answer(frames, noisy, sigma)
+
+
+def test_the_slopes_solve_the_stationary_equations():
+    _, _, labels, u, answer = problem(sigma=3.0)
+    guess = weigh(labels, np.ones(len(labels)), u, answer, 1.0, TUNING)
+    tilt = fit_tilt(answer, guess, u, 1.0, TUNING)
+    q = tilt.labels(u, labels, np.ones(len(labels)))
+    for k in range(2):
+        gap = answer.totals[k] - answer.frames.totals(u[k], q[:, k])
+        ridge = guess.trust[k] * answer.sigma**2 * tilt.slopes[k]
+        np.testing.assert_allclose(gap, ridge, atol=2e-3)
+
+
+def test_without_noise_tilted_labels_have_the_moments_of_the_labels():
+    X, y, labels, u, answer = problem(sigma=1e-3)
+    guess = weigh(labels, np.ones(len(labels)), u, answer, 1.0, TUNING)
+    tilted = fit_tilt(answer, guess, u, 1.0, TUNING).labels(u, labels, np.ones(len(labels)))
+    found, truth = moments_under(X, tilted), moments_under(X, np.eye(2)[y])
+    np.testing.assert_allclose(found.counts, truth.counts, rtol=1e-4)
+    np.testing.assert_allclose(found.means, truth.means, atol=1e-3)
+    np.testing.assert_allclose(found.scatter, truth.scatter, rtol=2e-3, atol=0.5)
+
+
+def test_a_guess_that_explains_the_answer_is_trusted_more():
+    _, y, labels, u, answer = problem(sigma=3.0)
+    rng = np.random.default_rng(5)
+    right = np.clip(np.eye(2)[y] + 0.2 * rng.random((len(y), 1)), 0.05, None)
+    right /= right.sum(axis=1, keepdims=True)
+    poor = weigh(labels, np.ones(len(labels)), u, answer, 1.0, TUNING)
+    good = weigh(right, np.ones(len(labels)), u, answer, 1.0, TUNING)
+    assert good.log_evidence > poor.log_evidence
+    assert (good.trust > poor.trust).all()
+
+
+def test_rows_that_stand_for_several_count_as_several():
+    _, _, labels, u, answer = problem(sigma=3.0)
+    twice = Answer(answer.frames, 2 * answer.totals, 2 * answer.sigma)
+    one = fit_tilt(
+        answer, weigh(labels, np.ones(len(labels)), u, answer, 1.0, TUNING), u, 1.0, TUNING
+    )
+    two = weigh(labels, np.ones(len(labels)), u, twice, 2.0, TUNING)
+    trust = weigh(labels, np.ones(len(labels)), u, answer, 1.0, TUNING).trust
+    # Twice as many rows with the same shares: curvature doubles, the ridge fourfold, so tau is halved.
+    same = type(two)(two.labels, two.shares, trust / 2, two.curvature, two.log_evidence)
+    np.testing.assert_allclose(fit_tilt(twice, same, u, 2.0, TUNING).slopes, one.slopes, atol=1e-4)
+
+
+@pytest.mark.parametrize("sigma", [2.0, 10.0])
+def test_draws_spread_as_the_noise_does_when_moments_are_all_that_is_known(sigma):
+    """A guess of no use and ellipsoids that clip no row: counts are as uncertain as the two noisy totals say."""
+    X, y, labels, _, answer = problem(sigma=sigma, n=5000, mu=4e3)
+    trust = np.full(2, 1e-4)
+    tuning = Tuning(posterior_draws=1500)
+    centre = moments_under(X, np.eye(2)[y])
+    rng = np.random.default_rng(0)
+    draws = posterior_draws(
+        centre, column_scale(X), X, np.ones(len(X)), labels, trust, answer, 1.0, tuning, rng
+    )
+    # Two classes, one total: n_0 + n_1 = N is known, so each count averages two noisy ones.
+    expected = sigma / answer.frames.shape.count / np.sqrt(2)
+    assert draws.counts[:, 0].std() == pytest.approx(expected, rel=0.08)
+    np.testing.assert_allclose(draws.counts.sum(axis=1), len(X), atol=0.05 * expected)
+    assert draws.means.mean(axis=0) == pytest.approx(centre.means, abs=0.05)
+    assert (np.linalg.eigvalsh(draws.covariances) > 0).all()

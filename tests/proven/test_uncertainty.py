@@ -1,0 +1,78 @@
+"""Intervals and errors of a release from posterior draws."""
+
+import numpy as np
+import pytest
+
+from privgmm.model.uncertainty import split
+from privgmm.proven.uncertainty import uncertainty
+
+
+def draws(n=4000, seed=0, noise=0.05):
+    """Two classes of 300 and 100 rows in two columns; class 0 is known ten times better."""
+    rng = np.random.default_rng(seed)
+    counts = np.array([300.0, 100.0]) + 4 * rng.standard_normal((n, 2))
+    off = noise * np.array([1.0, 10.0])
+    means = np.array([[0.0, 1.0], [5.0, 5.0]]) + off[:, None] * rng.standard_normal((n, 2, 2))
+    scale = np.exp(0.1 * rng.standard_normal((n, 2, 2)))
+    base = np.array([[1.0, 0.6], [0.6, 4.0]])
+    covariances = base * scale[..., :, None] * scale[..., None, :]
+    return counts, means, covariances
+
+
+def released(counts, means, covariances):
+    share = counts.mean(axis=0) / counts.mean(axis=0).sum()
+    return share, means.mean(axis=0), covariances.mean(axis=0)
+
+
+def test_intervals_hold_the_middle_95_percent_of_the_draws():
+    counts, means, covariances = draws()
+    found = uncertainty(counts, means, covariances, released(counts, means, covariances))
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    deviations, correlations = split(covariances)
+    told = found.intervals
+    for part, drawn in (
+        (told.weights, shares),
+        (told.means, means),
+        (told.deviations, deviations),
+    ):
+        np.testing.assert_allclose(part.holds(drawn).mean(axis=0), 0.95, atol=0.002)
+    np.testing.assert_allclose(told.correlations.low[:, 0, 1], 0.3)
+    np.testing.assert_allclose(correlations[:, :, 0, 1], 0.3)
+    length = told.means.high - told.means.low
+    np.testing.assert_allclose(length, 2 * 1.96 * found.means, rtol=0.06)
+
+
+def test_errors_are_about_what_is_published():
+    counts, means, covariances = draws()
+    weights, centre, shape = released(counts, means, covariances)
+    off = uncertainty(counts, means, covariances, (weights, centre + 3.0, shape))
+    spread = means.std(axis=0)
+    np.testing.assert_allclose(off.means, np.sqrt(spread**2 + 9), rtol=1e-6)
+
+
+def test_a_class_whose_place_is_lost_in_noise_is_not_usable():
+    counts, means, covariances = draws(noise=0.2)
+    found = uncertainty(counts, means, covariances, released(counts, means, covariances))
+    assert found.usable.tolist() == [True, False]  # 0.2 and 2 of a deviation of one
+
+
+def test_a_class_with_too_few_rows_or_no_known_width_is_not_usable():
+    counts, means, covariances = draws()
+    few = counts.copy()
+    few[: len(few) // 20, 1] = 2.0
+    assert uncertainty(few, means, covariances, released(few, means, covariances)).usable.tolist() == [
+        True, False]  # fmt: skip
+    wide = covariances.copy()
+    wide[: len(wide) // 20, 0] *= 100
+    assert not uncertainty(counts, means, wide, released(counts, means, covariances)).usable[0]
+
+
+def test_a_constant_column_has_no_correlation_and_stays_usable():
+    counts, means, covariances = draws()
+    covariances[:, :, 1, :] = covariances[:, :, :, 1] = 0.0
+    means[:, :, 1] = 7.0
+    found = uncertainty(counts, means, covariances, released(counts, means, covariances))
+    assert found.intervals.deviations.high[0, 1] == 0
+    assert found.correlations[0, 0, 1] == 0
+    assert found.usable[0]
+    assert found.means[0, 1] == pytest.approx(0)
