@@ -11,7 +11,7 @@ import privgmm
 from privgmm import published
 from privgmm.audit.published import log_probability, tables
 from privgmm.audit.scores import outside_support
-from privgmm.published.baseline_facts import r1smg_variance
+from privgmm.published.baseline_parts import r1smg_variance
 from privgmm.published.weights_map import printed_column
 
 

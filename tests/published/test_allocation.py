@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 
 from privgmm import fit
 from privgmm.published import design
-from privgmm.published.alternating import alternate
-from privgmm.published.joint import best_class_gamma, evaluate, optimise
 from privgmm.published.neighbours import ball_shape, mean_shifts
-from privgmm.published.problem import listed_shapes, pose
+from privgmm.published.problem import (
+    alternate,
+    best_class_gamma,
+    evaluate,
+    listed_shapes,
+    optimise,
+    pose,
+)
 
 
 def problem_of(X, y, epsilon=1.0, delta=1e-5, adjacency="label", radius=None):

@@ -6,9 +6,14 @@ from scipy.special import gamma as gamma_function
 
 from privgmm import InputError, datasets, fit, kl_divergence
 from privgmm.published import baseline, baseline_design
-from privgmm.published.baseline_covariances import COVARIANCE_PARTS
-from privgmm.published.baseline_facts import gather, gaussian_scale, r1smg_variance
-from privgmm.published.baseline_means import MEAN_PARTS, draw_weights
+from privgmm.published.baseline_parts import (
+    COVARIANCE_PARTS,
+    MEAN_PARTS,
+    draw_weights,
+    gather,
+    gaussian_scale,
+    r1smg_variance,
+)
 from privgmm.published.baselines import BASELINES, BaselineDesign, _budgets, best_split
 from privgmm.published.neighbours import mean_shifts
 
@@ -55,7 +60,7 @@ def test_expected_mean_cost_is_the_mean_of_draws(facts, kind):
 
 def test_colored_noise_meets_eq10(facts):
     """The min-MSE covariance is feasible for every flip, and tight."""
-    from privgmm.published.baseline_means import _colored_shapes
+    from privgmm.published.baseline_parts import _colored_shapes
 
     for k, shape in enumerate(_colored_shapes(facts)):
         shifts = mean_shifts(facts.X, facts.codes, k, facts.fitted.means[k], "label")

@@ -11,8 +11,7 @@ from privgmm.data import ArraySource
 from privgmm.errors import InputError
 from privgmm.privacy import Curator, SeededNoise
 from privgmm.transform import Log, Pca, Standardise, fit_label_level
-from privgmm.transform.prepare import prepare
-from privgmm.transform.private import standardise_privately
+from privgmm.transform.prepare import prepare, standardise_privately
 
 X = np.exp(np.random.default_rng(0).normal(size=(500, 3)))
 

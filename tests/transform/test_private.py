@@ -10,7 +10,7 @@ import pytest
 from privgmm.data import ArraySource
 from privgmm.errors import BudgetError, InputError
 from privgmm.privacy import Adjacency, Curator, SeededNoise
-from privgmm.transform.private import standardise_privately
+from privgmm.transform.prepare import standardise_privately
 
 LOW, HIGH = [-10.0, 0.0, 0.0], [10.0, 100.0, 1000.0]
 

@@ -14,8 +14,7 @@ from privgmm.audit.guesses import label_odds, membership
 from privgmm.audit.scores import gaussian_ratio, outside_support, rank_one_ratio, shift
 from privgmm.audit.verdict import Attack
 from privgmm.model import Mixture, fit
-from privgmm.published.baseline_facts import gather
-from privgmm.published.baseline_means import MEAN_PARTS
+from privgmm.published.baseline_parts import MEAN_PARTS, gather
 from privgmm.published.weights_map import WeightsMap, log_grid_size
 
 # A ball that holds every row below, stated as a user would.

@@ -16,13 +16,14 @@ from privgmm.data.source import MappedSource
 from privgmm.model.columns import Column
 from privgmm.model.components import ComponentMixture
 from privgmm.model.encoding import Encoding
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, SeededNoise
 from privgmm.proven.record.rounds import Grid, step_grid
 from privgmm.proven.uncertainty import Estimate
 from privgmm.releases import Guarantee
 from privgmm.transform import Standardise, Step
 from privgmm.transform.prepare import prepare
+from privgmm.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ def _prepared(request: Request, curator: Curator) -> Rows:
     memory = request.in_memory
 
     def pay(rows: Floats, lo: Floats, hi: Floats) -> Standardise:
-        from privgmm.transform.private import standardise_privately
+        from privgmm.transform.prepare import standardise_privately
 
         # The rows so far are the same records, each mapped on its own.
         curator.look_at(replace(memory, X=rows))

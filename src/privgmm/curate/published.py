@@ -11,11 +11,12 @@ from privgmm.curate.statement import assumed_public, notes
 from privgmm.data.region import stated_region
 from privgmm.errors import InputError
 from privgmm.model import label_by_kmeans
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.mixture import Mixture
 from privgmm.published.options import options_from
 from privgmm.releases import Guarantee
 from privgmm.transform import Step
 from privgmm.transform.prepare import prepare
+from privgmm.types import Floats
 
 # The paper treats each way in which a table can differ by a record apart (section IV-C).
 _RECORD = {"replace": "record-change", "remove": "record-remove", "add": "record-add"}

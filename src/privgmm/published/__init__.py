@@ -5,11 +5,11 @@ and several steps of the printed argument do not hold (docs/guarantees.md). It i
 the paper and to be compared with; publish with ``privgmm.proven``. Repairs of the print that were
 needed to run it are listed in docs/published.md.
 
-neighbours  (eq10) (eq14) (eq14b) (eqr1) (eqr4) (eqr5)   problem      (P2), (eq19), (eq23)
-objective   (eq_obj), Prop. 2, and the true E[KL]        alternating  Algorithm 1, (eq21)
-weights_map Prop. 3, (eq24)-(eq27), lambda-smoothing     joint        (P2) solved jointly
-budget      Theorem 1, (eq09)-(eq11)                     mechanism    design(), design_for(), (eq5), (eq6)
-options     lambda, readings, repairs                    baselines    Laplace, Gaussian, coloured, R1SMG
+neighbours  (eq10) (eq14) (eq14b) (eqr1) (eqr4) (eqr5)   problem      (P2), (eq19), (eq21), (eq23), Algorithm 1
+objective   (eq_obj), Prop. 2, and the true E[KL]        mechanism    design(), design_for(), (eq5), (eq6)
+weights_map Prop. 3, (eq24)-(eq27), lambda-smoothing     baselines    Laplace, Gaussian, coloured, R1SMG,
+budget      Theorem 1, (eq09)-(eq11)                                  made of baseline_parts
+options     lambda, readings, repairs
 """
 
 from privgmm.published.baselines import BaselineDesign, baseline, baseline_design

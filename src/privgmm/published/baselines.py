@@ -27,9 +27,14 @@ from privgmm.model.fitting import fit, refuse_small_classes
 from privgmm.model.labels import labelled_arrays
 from privgmm.model.mixture import ClassName, Floats, Mixture
 from privgmm.model.sampling import generator
-from privgmm.published.baseline_covariances import COVARIANCE_PARTS
-from privgmm.published.baseline_facts import Facts, gather
-from privgmm.published.baseline_means import MEAN_PARTS, draw_weights, expected_weights
+from privgmm.published.baseline_parts import (
+    COVARIANCE_PARTS,
+    MEAN_PARTS,
+    Facts,
+    draw_weights,
+    expected_weights,
+    gather,
+)
 from privgmm.published.mechanism import check_budget
 
 Split = tuple[float, float, float]

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
 from privgmm.model.labels import labelled_arrays
-from privgmm.model.mixture import Floats
 from privgmm.published.mechanism import Design, uses_ball
 from privgmm.published.neighbours import clip_to_ball, mean_shifts
 from privgmm.published.weights_map import log_grid_size
+from privgmm.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

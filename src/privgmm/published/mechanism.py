@@ -16,8 +16,6 @@ from privgmm.model.fitting import fit, refuse_small_classes, weights_on_grid
 from privgmm.model.labels import labelled_arrays
 from privgmm.model.mixture import ClassName, Floats, Mixture
 from privgmm.model.sampling import generator
-from privgmm.published.alternating import alternate
-from privgmm.published.joint import optimise
 from privgmm.published.neighbours import (
     Adjacency,
     Neighbours,
@@ -28,7 +26,7 @@ from privgmm.published.neighbours import (
 )
 from privgmm.published.objective import true_component_kl
 from privgmm.published.options import Options, options_from
-from privgmm.published.problem import listed_shapes, pose
+from privgmm.published.problem import alternate, listed_shapes, optimise, pose
 from privgmm.published.weights_map import WeightsMap
 
 SOLVER_TOLERANCE = 1e-5

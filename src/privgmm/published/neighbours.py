@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats
+from privgmm.types import Floats
 
 Adjacency = Literal["label", "record-remove", "record-change", "record-add"]
 Neighbours = Literal["both", "departures"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma, hyperu
 
-from privgmm.model.mixture import Floats
+from privgmm.types import Floats
 
 
 def component_cost(gamma: Floats, trace_precision: Floats, mean_cost: Floats, dim: int) -> Floats:

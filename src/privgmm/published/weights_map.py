@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from privgmm.model.mixture import Floats
 from privgmm.published.objective import weight_loss
+from privgmm.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
-from privgmm.solver.passes import Survey, farthest
+from privgmm.solver.points import Survey, farthest
 from privgmm.types import Floats
 
 # Below this ratio of eigenvalues of X^T X a direction counts as one that no point reaches; what

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.solver.newton import DualPoint, solve_dual, spectrum, warm_up
-from privgmm.solver.passes import Rows, Survey, farthest, quadratic_forms
+from privgmm.solver.points import Rows, Survey, farthest, quadratic_forms
 from privgmm.solver.whitening import Whitening
 from privgmm.types import Floats
 

@@ -1,7 +1,7 @@
 """Preprocessing that says where its parameters came from: logarithm, standardisation, PCA.
 
-``transform.prepare`` applies steps to a source of rows and ``transform.private`` fits a standardisation from private
-rows for a share of the budget; neither is imported here, so that a release can hold steps without reaching private data.
+``transform.prepare`` applies steps to rows and can fit a standardisation from private rows for a share of the budget.
+It is not imported here, so that a release can hold steps without reaching private data.
 """
 
 from privgmm.transform.chain import (
@@ -12,13 +12,9 @@ from privgmm.transform.chain import (
     invert_all,
     names_after,
 )
-from privgmm.transform.document import from_dict, to_dict
+from privgmm.transform.document import from_dict, public_steps, to_dict
 from privgmm.transform.fit import fit_chain, fit_label_level
-from privgmm.transform.log import Log
-from privgmm.transform.pca import Pca
-from privgmm.transform.public import public_steps
-from privgmm.transform.standardise import Standardise
-from privgmm.transform.step import Origin, Step
+from privgmm.transform.steps import Log, Origin, Pca, Standardise, Step
 
 __all__ = [
     "Log",

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats
-from privgmm.transform.log import Log
-from privgmm.transform.pca import Pca
-from privgmm.transform.standardise import Standardise
-from privgmm.transform.step import Step, rows_of, vector
+from privgmm.transform.steps import Log, Pca, Standardise, Step, rows_of, vector
+from privgmm.types import Floats
 
 _ORIGINS = {
     "public": "its parameters were public",

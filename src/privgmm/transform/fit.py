@@ -9,11 +9,8 @@ from numpy.typing import ArrayLike
 
 from privgmm.checks import feature_array
 from privgmm.errors import ColumnsError, InputError
-from privgmm.model.mixture import Floats
-from privgmm.transform.log import Log
-from privgmm.transform.pca import Pca
-from privgmm.transform.standardise import Standardise
-from privgmm.transform.step import Step
+from privgmm.transform.steps import Log, Pca, Standardise, Step
+from privgmm.types import Floats
 
 _KINDS = "log, log:OFFSET, standardise or pca:COLUMNS"
 

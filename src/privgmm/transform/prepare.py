@@ -1,4 +1,4 @@
-"""From wished-for steps to preprocessed rows and bounds, by the rules of the unit that is protected."""
+"""Steps applied to a table: fitted to public features at label level, fixed or paid from the budget at record level."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from privgmm.checks import feature_array
 from privgmm.data.region import stated_region
 from privgmm.errors import InputError
-from privgmm.model.mixture import Floats
+from privgmm.privacy import Curator
+from privgmm.queries.column_moments import SQUARE_STEP, ColumnMoments
 from privgmm.transform.chain import carry_bounds, check_origins, names_after
 from privgmm.transform.fit import check_wanted, fit_chain, parse_step
-from privgmm.transform.log import Log
-from privgmm.transform.standardise import Standardise
-from privgmm.transform.step import Step
+from privgmm.transform.steps import Log, Standardise, Step, vector
+from privgmm.types import Floats
 
 # A paid standardisation resolves a column into so many levels; queries/column_moments.py.
 LEVELS = 1 << 14
@@ -94,7 +94,7 @@ def check_record_steps(
     """Refuse steps that could fail on some row of the stated region; reads no row.
 
     Called before anything is paid: no row can then make a step fail, so no failure tells of one. A
-    paid standardisation ends in +-2 LEVELS whatever its noise (transform/private.py).
+    paid standardisation ends in +-2 LEVELS whatever its noise (``standardise_privately``).
     """
     region = carry_bounds((), dim, bounds, radius, center)
     for item in check_wanted(wanted):
@@ -145,3 +145,41 @@ def _box_around(region: dict[str, Any]) -> tuple[Floats, Floats]:
 def region_dim(region: dict[str, Any]) -> int:
     """The number of columns of a region as ``carry_bounds`` returns it."""
     return int(_box_around(region)[0].size)
+
+
+def standardise_privately(
+    curator: Curator, lo: ArrayLike, hi: ArrayLike, mu: float, n_rows: int | None = None
+) -> Standardise:
+    """A standardisation from one mu-GDP answer about rows clipped to the stated ranges [lo, hi].
+
+    ``n_rows`` is the number of rows if it is public; where it is None (under add-remove, or when bad
+    rows are dropped) it comes from the same noisy answer. A variance below its own noise is replaced by the noise level,
+    so that noise never blows a column up; all of this is post-processing.
+    """
+    low, high = vector(lo, "The lower bounds"), vector(hi, "The upper bounds")
+    query = ColumnMoments(tuple(low.tolist()), tuple(high.tolist()))
+    _ = query.kernel  # bad bounds are refused before budget is spent
+    sigma = query.sensitivity(curator.adjacency) / mu
+    totals = curator.answer(query, mu) / np.concatenate([[1.0], _grid(query)])
+    n = max(float(totals[0]) if n_rows is None else float(n_rows), 1.0)
+    mean, deviation = _mean_and_deviation(totals[1:] / n, sigma / n, query)
+    half, middle = high / 2 - low / 2, low / 2 + high / 2
+    return Standardise(middle + half * mean, half * deviation, "private-budget")
+
+
+def _grid(query: ColumnMoments) -> Floats:
+    """Grid steps per half-range (sums) and per half-range squared (sums of squares)."""
+    d, levels = len(query.lo), float(query.levels)
+    return np.concatenate([np.full(d, levels), np.full(d, levels * levels)])
+
+
+def _mean_and_deviation(
+    moments: Floats, noise: float, query: ColumnMoments
+) -> tuple[Floats, Floats]:
+    """From noisy (E u, E u^2) with standard deviations ``noise`` and SQUARE_STEP * ``noise``."""
+    first, second = np.split(moments, 2)
+    mean = np.clip(first, -1.0, 1.0)
+    # Delta method: Var(second - mean^2) = noise^2 (r^2 + 4 mean^2); never below the rounding grid.
+    floor = np.maximum(noise * np.sqrt(SQUARE_STEP**2 + 4 * mean**2), 1 / query.levels**2)
+    variance = np.clip(second - mean**2, np.minimum(floor, 1.0), 1.0)
+    return mean, np.sqrt(variance)

@@ -14,8 +14,8 @@ from sklearn.decomposition import PCA
 
 from privgmm.errors import InputError
 from privgmm.model import fit, label_by_kmeans
-from privgmm.model.mixture import Floats
 from privgmm.reproduce.harness.experiment import stream
+from privgmm.types import Floats
 
 AMI_CLASS_SIZES = (687, 428, 102, 147, 14, 31)  # the paper's table I
 _AMI_HOURS = 12

@@ -20,9 +20,9 @@ from privgmm.curate import release
 from privgmm.errors import InputError
 from privgmm.model import Mixture, kl_divergence
 from privgmm.model.fitting import mean_and_covariance
-from privgmm.model.mixture import Floats
 from privgmm.published import BaselineDesign, Design
 from privgmm.releases.guarantee import Unit
+from privgmm.types import Floats
 
 DELTA = 1e-5
 DRAWS = 30  # and fewer in more than 20 dimensions, where a draw takes long and an average is stable

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
 from privgmm.model import Mixture, fit
-from privgmm.model.mixture import Floats
 from privgmm.reproduce.figures.data import Labelled, mnist, mnist_source
 from privgmm.reproduce.figures.methods import (
     PROVEN,
@@ -38,6 +37,7 @@ from privgmm.reproduce.harness.experiment import (
     yes_if,
 )
 from privgmm.reproduce.harness.table import Table
+from privgmm.types import Floats
 
 F32 = NDArray[np.float32]
 Rows = tuple[Floats, NDArray[np.intp]]

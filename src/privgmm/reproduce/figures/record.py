@@ -13,7 +13,6 @@ import numpy as np
 
 from privgmm import datasets
 from privgmm.model import fit, kl_divergence
-from privgmm.model.mixture import Floats
 from privgmm.reproduce.figures.data import generated_source
 from privgmm.reproduce.figures.methods import (
     PRINTED,
@@ -37,6 +36,7 @@ from privgmm.reproduce.harness.experiment import (
 )
 from privgmm.reproduce.harness.findings import by_reading, path, proven_below_published, trend
 from privgmm.reproduce.harness.table import Table
+from privgmm.types import Floats
 
 _METHODS = (PROVEN, PUBLISHED, PRINTED, SHAPED, RESAMPLED)
 _SMALL_B = 10.0  # where the direction of the curve turns

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm import datasets, published
-from privgmm.model.mixture import Floats
 from privgmm.reproduce.figures.data import generated_source
 from privgmm.reproduce.figures.methods import (
     ALL,
@@ -49,6 +48,7 @@ from privgmm.reproduce.harness.findings import (
     trends,
 )
 from privgmm.reproduce.harness.table import Table
+from privgmm.types import Floats
 
 _ROWS = (500, 1000, 2000, 5000, 10000)
 # A ball that holds nearly all rows: the means lie in [-10, 10]^3. Stated, not read from the data.

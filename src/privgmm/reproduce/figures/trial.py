@@ -11,9 +11,9 @@ from scipy.stats import norm
 
 from privgmm.errors import InputError
 from privgmm.model import Mixture, fit
-from privgmm.model.mixture import Floats
 from privgmm.reproduce.figures.methods import DRAWS, RESAMPLED, Case, Measured, measured, probe
 from privgmm.reproduce.harness.experiment import Row, Study, Task, stream
+from privgmm.types import Floats
 
 
 def case_of(

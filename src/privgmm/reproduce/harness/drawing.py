@@ -20,9 +20,9 @@ from matplotlib.ticker import MaxNLocator
 from scipy.stats import norm
 
 from privgmm.files import whole_file
-from privgmm.model.mixture import Floats
 from privgmm.reproduce.harness.experiment import Experiment
 from privgmm.reproduce.harness.table import Table
+from privgmm.types import Floats
 
 
 @dataclass(frozen=True)

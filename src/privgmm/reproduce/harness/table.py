@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from privgmm.files import whole_file
-from privgmm.model.mixture import Floats
 from privgmm.reproduce.harness.experiment import Row
+from privgmm.types import Floats
 
 _RESAMPLES = 2000
 _TEXT = {"figure", "x_name", "method", "data", "class_name", "note"}

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from privgmm import datasets, published
-from privgmm.model.mixture import Floats, Mixture
+from privgmm.model.mixture import Mixture
 from privgmm.published.objective import component_cost, true_component_kl, wishart_constant
 from privgmm.published.weights_map import printed_column
 from privgmm.reproduce.figures.methods import DELTA
+from privgmm.types import Floats
 
 _DRAWS = 400_000
 
