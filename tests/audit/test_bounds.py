@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from privgmm.audit.bounds import (
+from privgmm.audit.verdict import (
     binomial_lower,
     binomial_upper,
     epsilon_from_counts,

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 from privgmm.audit.low_bits import gaussian, laplace, low_bits_score, possible
-from privgmm.audit.mixtures import label_releaser
+from privgmm.audit.proven import label_releaser
 from privgmm.audit.raw import Claim
 from privgmm.audit.success import successes
 from privgmm.audit.verdict import Attack

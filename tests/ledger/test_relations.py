@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from privgmm.errors import InputError
-from privgmm.ledger.relations import (
+from privgmm.ledger.composition import (
     NEIGHBOURS,
     no_bound,
     relation,

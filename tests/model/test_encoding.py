@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from privgmm.errors import InputError
-from privgmm.model.columns import ABSENT, Column
-from privgmm.model.encoding import Encoding, Inside
+from privgmm.model.columns import ABSENT, Column, Encoding, Inside
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
 

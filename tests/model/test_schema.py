@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from privgmm import InputError, Schema
 from privgmm.model.columns import Column
-from privgmm.model.schema import parse_schema, schema_of
-from privgmm.model.schema_text import like_identifier, schema_text
+from privgmm.model.schema import like_identifier, parse_schema, schema_of, schema_text
 
 STATED = """
 label = "kind"

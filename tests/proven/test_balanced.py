@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privgmm.model import Mixture
-from privgmm.model.divergence import component_kl
+from privgmm.model.mixture import component_kl
 from privgmm.proven.balanced import balanced, expectations, geometric_mean, turn
 
 

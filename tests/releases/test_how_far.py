@@ -12,8 +12,8 @@ import privgmm.releases.document as document
 from privgmm import InputError, Mixture, Release
 from privgmm.model.uncertainty import KINDS, Errors, Interval, Intervals
 from privgmm.releases import Guarantee
-from privgmm.releases.how_far import not_usable, with_error
 from privgmm.releases.statement import statement_text
+from privgmm.releases.wording import not_usable, with_error
 
 
 def made(usable: Any = ((True, True), (True, True)), errors: bool = True) -> Release:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from privgmm import Mixture, Release
-from privgmm.model.columns import Column
+from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
-from privgmm.model.encoding import Encoding
 from privgmm.releases import Guarantee
 from privgmm.transform import Log, Pca, Standardise
 

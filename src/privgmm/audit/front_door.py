@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from privgmm.audit.bounds import Floats
 from privgmm.audit.verdict import Attack
 from privgmm.curate import release
 from privgmm.errors import InputError
@@ -26,6 +25,7 @@ from privgmm.model import Mixture
 from privgmm.privacy import Adjacency
 from privgmm.releases.document import dump
 from privgmm.transform import Pca
+from privgmm.types import Floats
 
 # Releases of D from which the first attacker learns what never changes.
 _REFERENCES = 3

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from privgmm.audit.bounds import Floats
+from privgmm.types import Floats
 
 _STEP = 2.0**-53
 # The cdf is inverted to a few grid steps; so many on each side are tried.

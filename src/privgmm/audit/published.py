@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm import published
-from privgmm.audit.bounds import Floats
-from privgmm.audit.guesses import label_odds, membership
-from privgmm.audit.scores import gaussian_ratio, outside_support, rank_one_ratio, shift
+from privgmm.audit.scores import (
+    gaussian_ratio,
+    label_odds,
+    membership,
+    outside_support,
+    rank_one_ratio,
+    shift,
+)
 from privgmm.audit.verdict import Attack
 from privgmm.model import Mixture, fit
 from privgmm.published.baseline_parts import MEAN_PARTS, gather
 from privgmm.published.weights_map import WeightsMap, log_grid_size
+from privgmm.types import Floats
 
 # A ball that holds every row below, stated as a user would.
 RADIUS = 8.0

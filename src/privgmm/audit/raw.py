@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privgmm.audit.bounds import Floats
 from privgmm.audit.pairs import Pair
 from privgmm.audit.verdict import Attack
 from privgmm.data import ArraySource, Integers
 from privgmm.errors import BudgetError
 from privgmm.privacy import Adjacency, Curator, NoiseSource, Query
+from privgmm.types import Floats
 
 # What a client learns from a curator: all of its answers in a row.
 Client = Callable[[Curator], Floats]

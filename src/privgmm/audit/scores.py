@@ -1,4 +1,4 @@
-"""Scores of released parameters: what tells two neighbours apart in what is published."""
+"""Scores: what tells two neighbours apart in what is published, and what somebody guesses who knows one row."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privgmm.audit.bounds import Floats
 from privgmm.model import Mixture
+from privgmm.types import Floats
+
+# A class of weight zero or a far point would be an infinity, which cannot be ranked.
+_FAR = 1e6
 
 
 def outside_support(released: Mixture, fitted: Mixture) -> float:
@@ -81,3 +84,14 @@ def trained(low: Sequence[Mixture], high: Sequence[Mixture]) -> tuple[Floats, Fl
     model.fit(np.vstack([f[:half] for f in features]), np.repeat([0, 1], half))
     scores = [np.asarray(model.decision_function(f[half:])) for f in features]
     return scores[0], scores[1]
+
+
+def label_odds(mixture: Mixture, x: Floats, other: int, label: int) -> float:
+    """ln of the posterior odds that x (d,) carries ``label`` rather than ``other``."""
+    joint = np.maximum(mixture.log_joint(x[None])[0], -_FAR)
+    return float(joint[label] - joint[other])
+
+
+def membership(mixture: Mixture, x: Floats, label: int) -> float:
+    """ln p(x, label): a model fits its own rows better (the loss-threshold attack, Yeom et al. 2018)."""
+    return float(max(mixture.log_joint(x[None])[0, label], -_FAR))

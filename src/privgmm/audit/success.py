@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from privgmm.audit.bounds import Floats, binomial_lower, binomial_upper, thresholds
-from privgmm.audit.verdict import CONFIDENCE, Attack
+from privgmm.audit.verdict import CONFIDENCE, Attack, binomial_lower, binomial_upper, thresholds
 from privgmm.privacy import mu_from_epsilon
+from privgmm.types import Floats
 
 FALSE_ALARMS = (1e-2, 1e-3)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from privgmm.cli.terminal import plain
 from privgmm.errors import InputError
 from privgmm.model.columns import Column
-from privgmm.model.schema import Schema
-from privgmm.model.schema_text import like_identifier
+from privgmm.model.schema import Schema, like_identifier
 
 if TYPE_CHECKING:
     from privgmm.cli.release import Options

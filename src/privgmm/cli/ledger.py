@@ -118,7 +118,7 @@ def _print_table(ledger: Ledger) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from privgmm.ledger.relations import NEIGHBOURS
+    from privgmm.ledger.composition import NEIGHBOURS
 
     table = Table(padding=(0, 1, 0, 0))
     for heading in ("#", "when (UTC)", "kind", "protects", "epsilon", "delta", "mu"):

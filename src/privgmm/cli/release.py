@@ -69,7 +69,7 @@ def run(options: Options) -> None:
     """``privgmm release``: one table in, one release file out."""
     from privgmm.curate import release
     from privgmm.privacy.accounting import check_epsilon_delta
-    from privgmm.releases.how_far import not_usable
+    from privgmm.releases.wording import not_usable
 
     check_epsilon_delta(options.epsilon, options.delta)
     check_target(

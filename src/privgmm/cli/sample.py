@@ -30,8 +30,7 @@ def run(
     schema: Path | None = None,
 ) -> None:
     """``privgmm sample``: synthetic rows into a file."""
-    from privgmm.releases.rows import write_rows
-    from privgmm.releases.sheet import check_sheet
+    from privgmm.releases.rows import check_sheet, write_rows
 
     if output.suffix.lower() not in (".csv", ".parquet", ".xlsx"):
         raise InputError(f"Name the output .csv, .parquet or .xlsx, got {output.name!r}.")

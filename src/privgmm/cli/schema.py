@@ -9,7 +9,7 @@ from privgmm.cli.terminal import plain
 from privgmm.data.parts import TableFile
 from privgmm.errors import InputError
 from privgmm.files import check_target, whole_file
-from privgmm.model.schema_text import like_identifier, schema_text
+from privgmm.model.schema import like_identifier, schema_text
 
 
 def run(data: TableFile, label: str | None, output: Path | None, overwrite: bool = False) -> None:

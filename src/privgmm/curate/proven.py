@@ -13,9 +13,8 @@ from privgmm.data import Source
 from privgmm.data.features import ArrayFeatures, Features
 from privgmm.data.region import Region, stated_region
 from privgmm.data.source import MappedSource
-from privgmm.model.columns import Column
+from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
-from privgmm.model.encoding import Encoding
 from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, SeededNoise
 from privgmm.proven.record.rounds import Grid, step_grid

@@ -26,7 +26,7 @@ from privgmm.data.region import as_pair
 from privgmm.data.streamed import Progress, no_progress
 from privgmm.errors import InputError
 from privgmm.ledger import Charge, Table
-from privgmm.ledger.charge import charge_of
+from privgmm.ledger.ledger import charge_of
 from privgmm.model.mixture import ClassName
 from privgmm.model.schema import Schema
 from privgmm.privacy.accounting import mu_from_epsilon

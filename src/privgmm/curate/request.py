@@ -15,9 +15,8 @@ from privgmm.data import ArraySource, Source
 from privgmm.data.opening import Opened
 from privgmm.data.region import LARGEST, stated_region
 from privgmm.errors import CautionWarning, ColumnsError, InputError, PrivacyLeakWarning
-from privgmm.model.columns import Column
+from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
-from privgmm.model.encoding import Encoding
 from privgmm.model.margins import Margins
 from privgmm.model.mixture import ClassName, Mixture
 from privgmm.model.uncertainty import Errors

@@ -14,7 +14,7 @@ from privgmm.data.parts import AnyFile, check_same_names, open_files
 from privgmm.data.sheetfile import SheetFile
 from privgmm.data.table import Layout
 from privgmm.data.validate import number_type
-from privgmm.model.schema_text import Kind
+from privgmm.model.schema import Kind
 
 
 def file_kinds(path: str | os.PathLike[str]) -> dict[str, Kind]:

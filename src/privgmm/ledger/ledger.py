@@ -1,4 +1,7 @@
-"""One data set's budget: how much there is, every release that spent from it, what remains."""
+"""One data set's budget: how much there is, every release that spent from it, what remains.
+
+A ``Charge`` says where a release is to be charged, and what its line will say beside the cost.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,38 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from privgmm.checks import MOST_ROWS, whole
 from privgmm.errors import BudgetError, InputError
-from privgmm.ledger.composition import Cost, add, fits, gaussian_cost, over_steps, plain_cost
+from privgmm.ledger.composition import (
+    NEIGHBOURS,
+    Cost,
+    Relation,
+    add,
+    fits,
+    gaussian_cost,
+    no_bound,
+    over_steps,
+    plain_cost,
+    relation,
+    steps_between,
+)
 from privgmm.ledger.records import (
     Budget,
     Spend,
     Stated,
     Table,
+    check_table,
     read_spends,
     read_stated,
     upgrade,
     write_budget,
     write_spend,
 )
-from privgmm.ledger.relations import NEIGHBOURS, Relation, no_bound, relation, steps_between
 from privgmm.ledger.remaining import Remaining, Total, remaining, too_much, total
 from privgmm.ledger.storage import transaction
-from privgmm.ledger.tables import check_table
 from privgmm.privacy.accounting import check_epsilon_delta
 
 
@@ -253,3 +267,41 @@ def _check_room(
     spent = total(budget.relation, stated, rows).cost
     if not fits(budget.epsilon, budget.delta, add([spent, over_steps(cost, steps)])):
         raise BudgetError(too_much(*asked, steps, remaining(budget, stated, rows)))
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A ledger and what one line of it will name.
+
+    ``file`` is the table's file and ``output`` the release's, names only; ``table`` is how the user
+    calls the table, which admits one whose public facts the ledger has not seen.
+    """
+
+    ledger: Ledger
+    file: str = ""
+    output: str = ""
+    note: str = ""
+    table: str | None = None
+
+    @property
+    def table_name(self) -> str:
+        """How the ledger calls the table: as the user said, or by its file."""
+        return self.table or self.file or "a table in memory"
+
+
+def charge_of(
+    ledger: str | os.PathLike[str] | Charge | None, note: str, table: str | None, source: object
+) -> Charge | None:
+    """The charge that the arguments of ``privgmm.release`` describe."""
+    if not isinstance(note, str) or not isinstance(table, (str, type(None))):
+        raise InputError("The note and the ledger's name of the table must be texts.")
+    if ledger is None:
+        if note or table:
+            raise InputError("A note and a ledger's name of the table go with a ledger; name one.")
+        return None
+    if isinstance(ledger, Charge):
+        return replace(ledger, note=note, table=table)
+    if not isinstance(ledger, (str, os.PathLike)):
+        raise InputError("The ledger must be the path of a file.")
+    file = Path(source).name if isinstance(source, (str, os.PathLike)) else ""
+    return Charge(Ledger(Path(ledger)), file, "", note, table)

@@ -5,9 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privgmm.ledger.composition import Cost, add, mu_allowed, over_steps
+from privgmm.ledger.composition import (
+    NEIGHBOURS,
+    Cost,
+    Relation,
+    add,
+    mu_allowed,
+    over_steps,
+    steps_between,
+    why_no_bound,
+)
 from privgmm.ledger.records import Budget, Spend, Stated
-from privgmm.ledger.relations import NEIGHBOURS, Relation, steps_between, why_no_bound
 from privgmm.privacy.accounting import SMALLEST_DELTA, TV_LIMIT, epsilon_from_mu
 
 

@@ -1,8 +1,7 @@
 """The Gaussian mixture model itself: fitting, density, sampling, divergence. Knows nothing of privacy."""
 
-from privgmm.model.divergence import component_kl, kl_divergence, kl_divergence_monte_carlo
 from privgmm.model.fitting import fit, label_by_kmeans, weights_on_grid
-from privgmm.model.mixture import Mixture
+from privgmm.model.mixture import Mixture, component_kl, kl_divergence, kl_divergence_monte_carlo
 
 __all__ = [
     "Mixture",

@@ -1,15 +1,18 @@
-"""What the user states about a column: its kind, range, decimals, levels. Public facts, never read from private rows."""
+"""Columns: what the user states about them, and how their cells become numbers and back."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 
 from privgmm.errors import InputError
-from privgmm.types import Floats
+from privgmm.model.labels import MISSING, UNKNOWN, is_missing, level_codes
+from privgmm.types import Flags, Floats
 
 # What stands for a missing cell among the numbers of a column: no table holds it, and every step of it stays finite.
 ABSENT = 2.0**1000
@@ -95,3 +98,181 @@ class Column:
                 )
                 lo, hi = ends if ends[0] <= ends[1] else (lo, hi)
         return values if lo is None else np.clip(values, lo, hi)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The map of ``columns``.
+
+    fills : by column, what stands for a missing number; ignored for categories
+    levels : by column, the positions of the levels that have a column of their own; empty for numbers
+    """
+
+    columns: tuple[Column, ...]
+    fills: tuple[float, ...]
+    levels: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.columns) == len(self.fills) == len(self.levels):
+            raise InputError("An encoding needs a fill and a list of levels for every column.")
+        for column, own in zip(self.columns, self.levels, strict=True):
+            if len(set(own)) != len(own) or not set(own) < set(range(n_levels(column) + 1)):
+                raise InputError(
+                    f"The levels of {column.name!r} are encoded once each, and not all of them."
+                )
+            if column.type == "category" and not self.rest(column, own):
+                raise InputError(f"One level of {column.name!r} has no column of its own.")
+
+    @staticmethod
+    def rest(column: Column, own: tuple[int, ...]) -> tuple[int, ...]:
+        """The levels of a category without a column of their own; none of a number."""
+        return tuple(level for level in range(n_levels(column)) if level not in own)
+
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        """Where the numbers of each column stand."""
+        widths = [
+            len(own) if column.type == "category" else 1 + column.missing
+            for column, own in zip(self.columns, self.levels, strict=True)
+        ]
+        return tuple(slice(a, b) for a, b in pairwise(np.cumsum([0, *widths]).tolist()))
+
+    @property
+    def dim(self) -> int:
+        """D, the number of encoded columns."""
+        return int(self.places[-1].stop)
+
+    @cached_property
+    def choices(self) -> dict[int, tuple[int, tuple[int, ...]]]:
+        """By column, of categories with several other levels: where samples choose among them, and which they are.
+
+        Samples have one more number for each of these, behind the D encoded ones.
+        """
+        several = [
+            (j, rest)
+            for j, (column, own) in enumerate(zip(self.columns, self.levels, strict=True))
+            if len(rest := self.rest(column, own)) > 1
+        ]
+        return {j: (self.dim + i, rest) for i, (j, rest) in enumerate(several)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the encoded columns."""
+        found: list[str] = []
+        for column, own in zip(self.columns, self.levels, strict=True):
+            if column.type == "category":
+                words = (*column.levels, "missing")
+                found += [f"{column.name}={words[level]}" for level in own]
+            else:
+                found += [column.name] + [f"{column.name} missing"] * column.missing
+        return tuple(found)
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Ranges of the encoded columns."""
+        low, high = np.zeros(self.dim), np.ones(self.dim)
+        for column, place in zip(self.columns, self.places, strict=True):
+            if column.type != "category":
+                low[place.start], high[place.start] = column.lo, column.hi
+        return low, high
+
+    def __call__(self, cells: Floats) -> Floats:
+        """(n, D) encoded rows of (n, c) cells (levels by position, ABSENT where missing): elementwise."""
+        X = np.empty((cells.shape[0], self.dim))
+        for j, (column, place) in enumerate(zip(self.columns, self.places, strict=True)):
+            x = cells[:, j]
+            absent = x == ABSENT
+            if column.type == "category":
+                level = np.where(absent, float(len(column.levels)), x)
+                X[:, place] = level[:, None] == np.array(self.levels[j], dtype=np.float64)
+                continue
+            X[:, place.start] = np.where(absent, self.fills[j], x)
+            if column.missing:
+                X[:, place.start + 1] = absent
+        return X
+
+    def cells(self, X: Floats) -> Floats:
+        """(n, c) cells of sampled rows (n, D + choices), NaN where missing: a 0/1 column is on above one half.
+
+        Of a category the first level that is on counts; if none is, the choice among the others.
+        """
+        out = np.empty((X.shape[0], len(self.columns)))
+        for j, (column, place) in enumerate(zip(self.columns, self.places, strict=True)):
+            if column.type != "category":
+                out[:, j] = column.obeyed(X[:, place.start])
+                if column.missing:
+                    out[X[:, place.start + 1] > 0.5, j] = np.nan
+                continue
+            rest = self.rest(column, self.levels[j])
+            other = np.full(len(X), rest[0])
+            if j in self.choices:
+                at = np.rint(X[:, self.choices[j][0]]).astype(np.intp)
+                other = np.array(rest)[np.clip(at, 0, len(rest) - 1)]
+            on = X[:, place] > 0.5
+            own = np.array([*self.levels[j], 0])[
+                on.argmax(axis=1) if on.shape[1] else np.zeros(len(X), int)
+            ]
+            level = np.where(on.any(axis=1), own, other).astype(np.float64)
+            out[:, j] = np.where(level == len(column.levels), np.nan, level)
+        return out
+
+
+def n_levels(column: Column) -> int:
+    """Levels of a category, a missing cell being one where cells may be missing; 0 of a number."""
+    return len(column.levels) + column.missing if column.type == "category" else 0
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Cells brought into the stated ranges, each by itself; levels and missing cells stay as they are."""
+
+    columns: tuple[Column, ...]
+
+    def __call__(self, cells: Floats) -> Floats:
+        """(n, c) cells inside."""
+        out = cells.copy()
+        for j, column in enumerate(self.columns):
+            if column.type != "category":
+                x = cells[:, j]
+                out[:, j] = np.where(x == ABSENT, x, np.clip(x, column.lo, column.hi))
+        return out
+
+
+def cells_of(columns: tuple[Column, ...], frame: Any) -> Floats:
+    """(n, c) cells of a frame (pandas, polars, pyarrow) that has these columns; a level that was not stated is refused.
+
+    An array (n, c) is taken as ``Release.sample`` gives it: levels by position, NaN or ABSENT where missing.
+    """
+    array = frame if isinstance(frame, np.ndarray) and frame.dtype.kind in "biuf" else None
+    if array is not None and array.shape[1:] != (len(columns),):
+        raise InputError(f"Give rows with the {len(columns)} columns of the release.")
+    found = []
+    for j, column in enumerate(columns):
+        if array is not None:
+            x = array[:, j].astype(np.float64)
+            absent = np.isnan(x) | (x == ABSENT)
+            known = np.arange(len(column.levels))
+            bad = ~absent & ~(np.isin(x, known) if column.type == "category" else np.isfinite(x))
+            found.append(_stated(column, x, absent, bad))
+            continue
+        try:
+            series = frame[column.name]
+        except (KeyError, TypeError, IndexError, ValueError):
+            raise InputError(f"Give a frame with a column {column.name!r}.") from None
+        values = series.to_pylist() if hasattr(series, "to_pylist") else list(series)
+        if column.type == "category":
+            codes = level_codes(values, column.levels)
+            absent, bad = codes == MISSING, codes == UNKNOWN
+            x = codes.astype(np.float64)
+        else:
+            x = np.array([np.nan if is_missing(v) else float(v) for v in values], dtype=np.float64)
+            absent, bad = np.isnan(x), np.zeros(len(x), dtype=bool)
+        found.append(_stated(column, x, absent, bad))
+    return np.stack(found, axis=1)
+
+
+def _stated(column: Column, x: Floats, absent: Flags, bad: Flags) -> Floats:
+    """Cells with ABSENT where missing, if all of them were stated."""
+    if bad.any() or (absent.any() and not column.missing):
+        raise InputError(f"The column {column.name!r} holds cells that were not stated for it.")
+    return np.where(absent, ABSENT, x)

@@ -1,9 +1,14 @@
-"""A mixture as one figure: densities of the columns that tell classes apart, and ellipses of the first two."""
+"""A mixture as one figure: densities of the columns that tell classes apart, and ellipses of the first two.
+
+A notebook shows it below the shares of the classes, as a short piece of HTML.
+"""
 
 from __future__ import annotations
 
 import io
+from base64 import b64encode
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -21,6 +26,8 @@ _MOST_COLUMNS = 4
 _LONGEST = 28
 # Holds one half, and 95 %, of a two-dimensional Gaussian.
 _RADII = tuple(float(np.sqrt(-2 * np.log(1 - p))) for p in (0.5, 0.95))
+_MOST_LISTED = 12
+_LONGEST_CELL = 60
 
 
 class Picture(Figure):
@@ -132,3 +139,36 @@ def _short(name: object) -> str:
     """A name in one short line; a dollar sign would start a formula."""
     text = "".join(c if c.isprintable() else " " for c in str(name)).replace("$", r"\$")
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def mixture_html(
+    mixture: Mixture,
+    names: Sequence[str] = (),
+    label: str = "class",
+    head: str = "",
+    errors: Floats | None = None,
+) -> str:
+    """Shares and picture of a mixture below ``head``, which is HTML already.
+
+    ``errors`` (K,) are the standard errors of the shares, where they are known.
+    """
+    rows = "".join(
+        f"<tr><td style='text-align:left'>{safe(name)}</td><td>{100 * mixture.weights[k]:.1f} %"
+        f"{'' if errors is None else f' ± {100 * errors[k]:.2g}'}</td></tr>"
+        for k, name in enumerate(mixture.classes[:_MOST_LISTED])
+    )
+    hidden = mixture.n_classes - _MOST_LISTED
+    more = f"<tr><td colspan='2'>and {hidden} more</td></tr>" if hidden > 0 else ""
+    picture = b64encode(plot(mixture, names, label).png()).decode()
+    return (
+        f"<div>{head}<table><thead><tr><th style='text-align:left'>{safe(label)}</th><th>share"
+        f"{'' if errors is None else ' ± error'}</th></tr></thead><tbody>{rows}{more}</tbody></table>"
+        f"<img alt='Densities and ellipses of the classes' style='max-width:100%' "
+        f"src='data:image/png;base64,{picture}'></div>"
+    )
+
+
+def safe(text: object, limit: int = _LONGEST_CELL) -> str:
+    """A text as one short line of HTML; characters that nobody sees are left out."""
+    plain = "".join(c for c in str(text) if c.isprintable())
+    return f"<bdi>{escape(plain if len(plain) <= limit else plain[: limit - 1] + '…')}</bdi>"

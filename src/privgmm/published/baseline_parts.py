@@ -28,6 +28,8 @@ Cost = Callable[["Facts", float, float, int], Floats]
 
 # Costs that have no closed form are averaged over the same draws for every split.
 TUNING_SEED = 20240521
+# Eigenvalues of a projected covariance are at least this share of R^2.
+_EIGENVALUE_FLOOR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +201,6 @@ MEAN_PARTS = {
     "colored-gaussian": Part(_draw_colored_means, _colored_means_kl),
     "r1smg": Part(_draw_r1smg_means, _r1smg_means_kl),
 }
-
-# Eigenvalues of a projected covariance are at least this share of R^2.
-_EIGENVALUE_FLOOR = 1e-6
 
 
 def _draw(kind: str, facts: Facts, eps: float, delta: float, rng: np.random.Generator) -> Floats:

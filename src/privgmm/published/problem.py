@@ -30,6 +30,11 @@ from privgmm.published.weights_map import WeightsMap, transition_columns
 from privgmm.solver import min_trace_ellipsoid
 from privgmm.types import Floats
 
+EARLY_STOP = 1e-3
+# (P2) asks for eps_0 > 0 and its infimum is often at 0: the least share that weights keep.
+LEAST_WEIGHT_SHARE = 1e-3
+_BISECTIONS = 60
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -116,9 +121,6 @@ def pose(
     )
 
 
-EARLY_STOP = 1e-3
-
-
 def alternate(problem: Problem, max_iterations: int = 50, stop: float = EARLY_STOP) -> Allocation:
     """Run Algorithm 1 from eps_0 = eps_k = eps/3; ``history`` is the objective after each iteration.
 
@@ -153,11 +155,6 @@ def update_gamma(problem: Problem, epsilon_0: float, epsilon_k: Floats) -> Float
 def covariance_epsilon(problem: Problem, gamma: Floats) -> Floats:
     """eps'_k = 3 gamma_k / (2 N_k), Lemma 2."""
     return np.asarray(3 * gamma / (2 * problem.counts))
-
-
-# (P2) asks for eps_0 > 0 and its infimum is often at 0: the least share that weights keep.
-LEAST_WEIGHT_SHARE = 1e-3
-_BISECTIONS = 60
 
 
 def optimise(problem: Problem) -> Allocation:

@@ -13,20 +13,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from privgmm.errors import InputError
 from privgmm.model.components import ComponentMixture
 from privgmm.model.mixture import Mixture
-from privgmm.releases.guarantee import Guarantee
-from privgmm.releases.release import Release
-from privgmm.releases.shape import (
+from privgmm.releases.blocks import (
     ColumnPart,
     EncodingPart,
+    ErrorsPart,
     MarginsPart,
     columns_block,
     columns_of,
     encoding_block,
     encoding_of,
+    from_block,
     margins_block,
     margins_of,
+    to_block,
 )
-from privgmm.releases.uncertainty import ErrorsPart, from_block, to_block
+from privgmm.releases.guarantee import Guarantee
+from privgmm.releases.release import Release
 from privgmm.transform import from_dict, to_dict
 from privgmm.types import Mechanism, PersonUnit, Status, Unit
 

@@ -1,7 +1,11 @@
-"""What a release promises, in the terms of NIST SP 800-226 and the OpenDP deployments registry."""
+"""What a release promises, in the terms of NIST SP 800-226 and the OpenDP deployments registry.
+
+``budget_rows`` tells where the privacy budget went: each mechanism's share of mu squared.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from privgmm.types import Mechanism, PersonUnit, Status
@@ -12,6 +16,8 @@ _PERSON_NEIGHBOURS = {
     "replace": "two tables with equally many values of {} that differ in the rows of one of them, however many",
     "add-remove": "two tables of which one has all rows of one {} more",
 }
+# Float rounding of a budget handed out in parts is not an unspent rest.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -89,3 +95,24 @@ class Guarantee:
         if not self.publishable:
             sentence += " This copy was made for an experiment and must not be published."
         return sentence
+
+
+@dataclass(frozen=True)
+class BudgetRow:
+    """One mechanism and its share of the budget."""
+
+    share: float
+    mechanism: Mechanism | None  # None: what was left unspent
+
+
+def budget_rows(guarantee: Guarantee) -> tuple[BudgetRow, ...]:
+    """Shares mu_i^2 / mu^2 in the order in which the mechanisms ran, then the rest if any."""
+    spent = math.fsum(m.mu**2 for m in guarantee.mechanisms)
+    if not guarantee.mechanisms:
+        return ()
+    total = max(spent, 0.0 if guarantee.mu is None else guarantee.mu**2)
+    rows = [BudgetRow(m.mu**2 / total, m) for m in guarantee.mechanisms]
+    rest = 1 - spent / total
+    if rest > _ROUNDING:
+        rows.append(BudgetRow(rest, None))
+    return tuple(rows)

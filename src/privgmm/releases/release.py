@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
 
 from privgmm import __version__
 from privgmm.checks import by_name, checked_count, feature_array, utf8
 from privgmm.errors import InputError
-from privgmm.model.columns import Column
+from privgmm.model.columns import Column, Encoding, cells_of
 from privgmm.model.components import ComponentMixture
-from privgmm.model.encoding import Encoding, cells_of
 from privgmm.model.margins import Margins
 from privgmm.model.mixture import Mixture
 from privgmm.model.sampling import class_codes, generator
@@ -215,7 +215,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Badges, promise, shares and picture, for notebooks."""
-        from privgmm.model.html import mixture_html, safe
+        from privgmm.model.picture import mixture_html, safe
         from privgmm.releases.wording import badges
 
         told = "".join(f"<p><b>{safe(badge.title)}</b></p>" for badge in badges(self.guarantee))
@@ -228,8 +228,6 @@ class Release:
 
         Its components are those of ``model.parts``, in that order; ``model.owners`` says which class each belongs to.
         """
-        from privgmm.releases.export import gaussian_mixture
-
         return gaussian_mixture(self.model.parts)
 
 
@@ -246,3 +244,24 @@ def _check_moments(components: ComponentMixture, mixture: Mixture) -> None:
     ]
     if max(float(part.max()) for part in far) > _SAME_MOMENTS:
         raise InputError("The components of a class must add up to its mean and covariance.")
+
+
+def gaussian_mixture(mixture: Mixture) -> Any:
+    """A fitted full-covariance ``GaussianMixture`` with one component per class."""
+    from sklearn.mixture import GaussianMixture
+
+    identity = np.eye(mixture.dim)
+    model = GaussianMixture(n_components=mixture.n_classes, covariance_type="full")
+    model.weights_ = mixture.weights.copy()
+    model.means_ = mixture.means.copy()
+    model.covariances_ = mixture.covariances.copy()
+    # scikit-learn keeps the upper factors P_k = L_k^-T, so that precision = P P^T.
+    model.precisions_cholesky_ = np.stack(
+        [solve_triangular(factor, identity, lower=True).T for factor in mixture.cholesky]
+    )
+    model.precisions_ = np.stack([p @ p.T for p in model.precisions_cholesky_])
+    model.converged_ = True
+    model.n_iter_ = 0
+    model.lower_bound_ = float("nan")
+    model.n_features_in_ = mixture.dim
+    return model

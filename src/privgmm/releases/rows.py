@@ -1,17 +1,23 @@
-"""Synthetic rows as a table, or to a file in constant memory: batches are drawn side by side and written in order."""
+"""Synthetic rows as a table, or to a file in constant memory: batches are drawn side by side and written in order.
+
+A spreadsheet (.xlsx) has one sheet with names in its first row; every cell is a value and never a formula.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
 from privgmm.checks import checked_count, checked_seed
+from privgmm.errors import InputError
 from privgmm.model.columns import Column
 from privgmm.model.mixture import Mixture
 from privgmm.releases.conditions import Conditions, conditions
@@ -21,6 +27,12 @@ from privgmm.types import Codes, Floats
 # One batch is one row group; its size in bytes bounds the memory whatever the number of columns.
 _BATCH_ROWS = 1 << 18
 _BATCH_BYTES = 1 << 25
+# What a sheet can hold, its first row being the names.
+MOST_ROWS = (1 << 20) - 1
+MOST_COLUMNS = 1 << 14
+_LONGEST_TEXT = 32_767
+# Characters that XML, and so a sheet, cannot hold.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write_rows(
@@ -108,8 +120,6 @@ def _writer(path: Path, kind: str, schema: Any, label: str) -> Any:
     if kind == ".csv":
         return csv.CSVWriter(str(path), schema)
     if kind == ".xlsx":
-        from privgmm.releases.sheet import SheetWriter
-
         return SheetWriter(path, schema.names)
     # Random digits neither compress nor repeat: trying costs time and saves nothing.
     packing = {name: "snappy" if name == label else "none" for name in schema.names}
@@ -146,3 +156,64 @@ def _draw(
 ) -> tuple[Floats, Codes]:
     rng = np.random.default_rng(stream)
     return release.draw(size, per_class, rng) if wanted is None else wanted.draw(size, rng)
+
+
+def check_sheet(rows: int) -> None:
+    """Refuse what no sheet can hold, or what cannot be written for want of a library."""
+    if rows > MOST_ROWS:
+        raise InputError(
+            f"A spreadsheet holds at most {MOST_ROWS:,} rows, got {rows:,}; sample to .csv or .parquet."
+        )
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "Spreadsheets need the package openpyxl: pip install 'privgmm[xlsx]'; or sample to .csv."
+        ) from None
+
+
+class SheetWriter:
+    """Writes Arrow record batches below one row of names; the file is complete when the block ends."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        from openpyxl import Workbook
+
+        if len(names) > MOST_COLUMNS:
+            raise InputError(
+                f"A spreadsheet holds at most {MOST_COLUMNS:,} columns; sample to .csv or .parquet."
+            )
+        self._path = path
+        self._book = Workbook(write_only=True)
+        self._sheet = self._book.create_sheet("synthetic rows")
+        self._sheet.append([self._cell(name) for name in names])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            with self._path.open("wb") as handle:
+                self._book.save(handle)
+        else:
+            self._book.close()
+
+    def write(self, batch: Any) -> None:
+        """Append the rows of a record batch."""
+        columns = [column.to_pylist() for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            self._sheet.append([self._cell(value) for value in row])
+
+    def _cell(self, value: Any) -> Any:
+        """Texts as texts: openpyxl would take one that begins with = for a formula."""
+        if not isinstance(value, str):
+            return value
+        from openpyxl.cell import WriteOnlyCell
+
+        cell = WriteOnlyCell(self._sheet, _FORBIDDEN.sub("\ufffd", value)[:_LONGEST_TEXT])
+        cell.data_type = "s"
+        return cell

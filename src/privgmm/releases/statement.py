@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privgmm.releases.budget import budget_rows
-from privgmm.releases.guarantee import Guarantee
-from privgmm.releases.how_far import HOW_FAR_OFF, not_usable, with_error
+from privgmm.releases.guarantee import Guarantee, budget_rows
 from privgmm.releases.registry import registry_yaml
 from privgmm.releases.release import Release
-from privgmm.releases.wording import badges, best_guess, guess_between, known_limits, printable
+from privgmm.releases.wording import (
+    HOW_FAR_OFF,
+    badges,
+    best_guess,
+    guess_between,
+    known_limits,
+    not_usable,
+    printable,
+    with_error,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console

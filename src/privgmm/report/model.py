@@ -12,8 +12,7 @@ from privgmm.model.mixture import Mixture
 from privgmm.model.uncertainty import Interval
 from privgmm.model.view import View, plot_range, spread
 from privgmm.releases import Release
-from privgmm.releases.how_far import with_error
-from privgmm.releases.wording import printable
+from privgmm.releases.wording import printable, with_error
 from privgmm.report import panels
 from privgmm.report.numbers import column, number
 from privgmm.report.reference import Reference

@@ -11,13 +11,19 @@ from numpy.typing import ArrayLike
 
 from privgmm.model.view import choose, class_keys
 from privgmm.releases import Release
-from privgmm.releases.budget import budget_rows
-from privgmm.releases.how_far import HOW_FAR_OFF, not_usable
-from privgmm.releases.wording import badges, best_guess, guess_between, known_limits, printable
-from privgmm.report.beside import beside
+from privgmm.releases.guarantee import budget_rows
+from privgmm.releases.wording import (
+    HOW_FAR_OFF,
+    badges,
+    best_guess,
+    guess_between,
+    known_limits,
+    not_usable,
+    printable,
+)
 from privgmm.report.model import class_rows, feature_blocks, pair_panels, parameter_rows, preview
 from privgmm.report.numbers import number, padded, percent
-from privgmm.report.reference import Reference, reference_of
+from privgmm.report.reference import Reference, beside, reference_of
 from privgmm.report.svg import house_style
 from privgmm.transform import describe
 

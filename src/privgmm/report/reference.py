@@ -1,22 +1,33 @@
-"""Private rows to compare a release with: per-class fits and histograms. Never for publication."""
+"""Private rows to compare a release with: fits, histograms, scores and correlations beside synthetic rows. Never for publication."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from privgmm.errors import InputError
-from privgmm.model.columns import ABSENT
-from privgmm.model.divergence import kl_divergence
+from privgmm.model.columns import ABSENT, Column
 from privgmm.model.fitting import fit
 from privgmm.model.labels import labelled_arrays
-from privgmm.model.mixture import Mixture
+from privgmm.model.mixture import Mixture, kl_divergence
 from privgmm.releases import Release
+from privgmm.releases.wording import printable
+from privgmm.report import panels
+from privgmm.report.numbers import number
+from privgmm.report.quality import MOST_COLUMNS, Quality, Score, quality_of
 from privgmm.types import Codes, Floats
 
 _BINS = (10, 80)  # fewest and most over the axis range
+# More pictures, levels or correlations than this are no longer read.
+MOST_MARGINS = 24
+_MOST_LEVELS = 12
+_MOST_CORRELATED = 16
+_MOST_BARS = 30
+# Of the numbers of both tables so much at either end is not drawn, or one far value would flatten the picture.
+_BEYOND = 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,3 +84,107 @@ def _kl(released: Mixture, x: Floats, y: ArrayLike) -> float | None:
         return kl_divergence(released, fit(x, y, classes=released.classes))
     except InputError:
         return None
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of a category: its share of the real and of the synthetic rows."""
+
+    name: str
+    real: float
+    synthetic: float
+
+
+@dataclass(frozen=True)
+class Margin:
+    """One column of both tables: a picture of its numbers, or its levels."""
+
+    name: str
+    measure: str
+    similarity: float
+    svg: Any
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The section of the page: how many columns are compared and how many of them are numbers; ``correlations`` has the real rows' below its diagonal and the synthetic ones' above."""
+
+    n_rows: int
+    scores: tuple[Score, ...]
+    margins: tuple[Margin, ...]
+    compared: int
+    numbers: int
+    correlated: tuple[str, ...]
+    correlations: Floats
+
+
+def beside(release: Release, private: Reference) -> Beside:
+    """Compare the private rows with as many synthetic ones."""
+    found = quality_of(release, private.cells, private.codes)
+    shown = found.numbers[:_MOST_CORRELATED]
+    real, made = (part[: len(shown), : len(shown)] for part in found.correlations)
+    return Beside(
+        len(found.real),
+        found.scores,
+        tuple(_margin(found, j) for j in range(min(len(found.columns), MOST_MARGINS))),
+        min(len(release.columns), MOST_COLUMNS),
+        len(found.numbers),
+        tuple(found.columns[j].name for j in shown),
+        np.tril(real) + np.triu(made, 1),
+    )
+
+
+def _margin(found: Quality, j: int) -> Margin:
+    from markupsafe import Markup
+
+    column, real, made = found.columns[j], found.real[:, j], found.synthetic[:, j]
+    similarity, svg = found.shapes[j], None
+    measure = "TVComplement" if column.type == "category" else "KSComplement"
+    if column.type == "category":
+        levels = _levels(column, real, made)
+    else:
+        label = (
+            f"Real and synthetic {printable(column.name, 60)}: {measure} {number(similarity, 3)}"
+        )
+        svg = Markup(panels.both(*_histograms(column, real, made), label, f"b{j}"))
+        levels = (_level("missing", np.isnan(real), np.isnan(made)),) if column.missing else ()
+    return Margin(column.name, measure, similarity, svg, levels)
+
+
+def _levels(column: Column, real: Floats, made: Floats) -> tuple[Level, ...]:
+    """The levels with the largest real shares in the stated order, what is left of them, missing cells."""
+    shares = np.array([np.mean(real == k) for k in range(len(column.levels))])
+    shown = np.sort(np.argsort(-shares, kind="stable")[:_MOST_LEVELS])
+    found = [_level(column.levels[k], real == k, made == k) for k in shown]
+    if len(shown) < len(column.levels):
+        others = [~np.isin(x, shown) & ~np.isnan(x) for x in (real, made)]
+        found.append(_level(f"{len(column.levels) - len(shown)} others", *others))
+    if column.missing:
+        found.append(_level("missing", np.isnan(real), np.isnan(made)))
+    return tuple(found)
+
+
+def _level(name: str, real: Any, made: Any) -> Level:
+    return Level(name, float(np.mean(real)), float(np.mean(made)))
+
+
+def _histograms(column: Column, real: Floats, made: Floats) -> tuple[Floats, Floats, Floats]:
+    """Common edges and the shares of both tables in between, a whole number of steps wide where they are stated."""
+    parts = [x[~np.isnan(x)] for x in (real, made)]
+    both = np.concatenate(parts)
+    if not both.size:
+        return np.array([0.0, 1.0]), np.zeros(1), np.zeros(1)
+    low, high = np.quantile(both, [_BEYOND, 1 - _BEYOND], method="nearest")
+    step = column.step
+    if step is not None and (high - low) / step < 1e6:
+        width = step * max(1, int(np.ceil(((high - low) / step + 1) / _MOST_BARS)))
+        bins = int(np.ceil((high - low + step) / width - 1e-9))
+        edges = low - step / 2 + width * np.arange(bins + 1)
+    else:
+        if not high > low:
+            reach = max(abs(low) * 1e-6, 1e-9)
+            low, high = low - reach, high + reach
+        edges = np.linspace(low, high, _MOST_BARS + 1)
+    shares = [np.histogram(x, edges)[0] / max(x.size, 1) for x in parts]
+    return edges, shares[0], shares[1]

@@ -20,6 +20,10 @@ from privgmm.types import Floats
 _BLOCK_ENTRIES = 1 << 17
 # The answer is made of squares, which must be numbers too.
 _SMALLEST, _LARGEST = 1e-140, 1e140
+# Squares that leave this range are about to lose digits: read the points in another unit then.
+_LEAST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
+# Rows, their numbers, their scores.
+Scored = tuple[Floats, NDArray[np.intp], Floats]
 
 
 class Points(Protocol):
@@ -117,13 +121,6 @@ def _table(points: ArrayLike | Points) -> NDArray[Any]:
     if array.ndim != 2 or array.shape[1] < 1:
         raise InputError(f"Points must be a (N, d) array with N, d >= 1, got shape {array.shape}.")
     return array
-
-
-# Squares that leave this range are about to lose digits: read the points in another unit then.
-_LEAST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
-
-# Rows, their numbers, their scores.
-Scored = tuple[Floats, NDArray[np.intp], Floats]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ _FIELDS: dict[str, tuple[type[Log | Standardise | Pca], tuple[str, ...]]] = {
     "standardise": (Standardise, ("mean", "scale")),
     "pca": (Pca, ("mean", "components")),
 }
+_LARGEST_FILE = 1 << 26
 
 
 def to_dict(step: Step) -> dict[str, Any]:
@@ -48,9 +49,6 @@ def _numbers_only(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return all(_numbers_only(item) for item in value)
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-_LARGEST_FILE = 1 << 26
 
 
 def public_steps(

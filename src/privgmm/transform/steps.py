@@ -19,6 +19,9 @@ from privgmm.types import Floats
 # "public": stated by the user or without parameters.  "features": read from the features, which is free
 # only where features are public (label level).  "private-budget": a differentially private answer.
 Origin = Literal["public", "features", "private-budget"]
+_LARGEST = float(np.log(np.finfo(np.float64).max))
+_LN2 = 0.6931471805599453
+_ORTHONORMAL_TOLERANCE = 1e-8
 
 
 class Step(Protocol):
@@ -98,10 +101,6 @@ def finite_result(Z: Floats, verb: str) -> Floats:
             f"Columns {[int(j) for j in bad[:10]]} hold values too large to {verb}; rescale them."
         )
     return Z
-
-
-_LARGEST = float(np.log(np.finfo(np.float64).max))
-_LN2 = 0.6931471805599453
 
 
 @dataclass(frozen=True)
@@ -207,9 +206,6 @@ class Standardise:
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Column names afterwards."""
         return names
-
-
-_ORTHONORMAL_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 1. One histogram per column as stated: bins of numbers, levels of categories, and one bin for missing cells.
    A row fills one bin per column, whatever its cells are (docs/proofs/marginal-counts.md).
-2. The rows are encoded (model/encoding.py): a public map of each row by itself, whose fills for missing numbers come
+2. The rows are encoded (model/columns.py): a public map of each row by itself, whose fills for missing numbers come
    from the noisy answers of step 1. The rounds of moments are then those of any table of numbers.
 3. The release is a Gaussian copula per class. A 0/1 column is on where its score passes a threshold. A level is found
    by switches in the levels' order, each open only if none before it was on; a number is shown if it is not missing.
@@ -17,8 +17,7 @@ import numpy as np
 
 from privgmm.data.region import Region, stated_region
 from privgmm.data.source import MappedSource, Source
-from privgmm.model.columns import Column
-from privgmm.model.encoding import Encoding, Inside, n_levels
+from privgmm.model.columns import Column, Encoding, Inside, n_levels
 from privgmm.model.margins import Margins, choice, latent_correlations, switch
 from privgmm.model.uncertainty import Errors
 from privgmm.privacy import Curator

@@ -1,4 +1,4 @@
-"""Stated columns and margins of a release as blocks of its document."""
+"""Blocks of a release document: stated columns, margins and errors."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from privgmm.model.columns import Column, ColumnType
-from privgmm.model.encoding import Encoding
+from privgmm.errors import InputError
+from privgmm.model.columns import Column, ColumnType, Encoding
 from privgmm.model.margins import SCORES, Margins
+from privgmm.model.uncertainty import KINDS, Errors, Interval, Intervals
+from privgmm.types import Floats
 
 
 class _Part(BaseModel):
@@ -93,3 +95,89 @@ def margins_of(part: MarginsPart) -> Margins:
     if scores.shape != SCORES.shape or not np.allclose(scores, SCORES):
         told = np.array([[np.interp(SCORES, scores, q) for q in of_class] for of_class in told])
     return Margins(told, np.array(part.correlations, dtype=np.float64))
+
+
+# Nested as deep as the numbers of the kind: (K,), (K, d) or (K, d, d).
+Vector = list[float]
+Table = list[list[float]]
+Tables = list[list[list[float]]]
+
+
+class ClassErrors(_Part):
+    """Of one number per class."""
+
+    error: Vector = Field(min_length=1)
+    low: Vector = Field(min_length=1)
+    high: Vector = Field(min_length=1)
+
+
+class ColumnErrors(_Part):
+    """Of one number per class and column."""
+
+    error: Table = Field(min_length=1)
+    low: Table = Field(min_length=1)
+    high: Table = Field(min_length=1)
+
+
+class PairErrors(_Part):
+    """Of one number per class and pair of columns."""
+
+    error: Tables = Field(min_length=1)
+    low: Tables = Field(min_length=1)
+    high: Tables = Field(min_length=1)
+
+
+class ErrorsPart(_Part):
+    """Standard errors and 95 % intervals, in the columns of the mixture; shapes are checked on load."""
+
+    version: Literal[1]
+    level: float = Field(ge=0.95, le=0.95)
+    weights: ClassErrors
+    means: ColumnErrors
+    deviations: ColumnErrors
+    correlations: PairErrors
+    usable_columns: list[list[bool]] = Field(min_length=1)
+
+
+def to_block(errors: Errors) -> dict[str, Any]:
+    """The errors as an ``ErrorsPart`` of plain numbers."""
+    block: dict[str, Any] = {"version": 1, "level": 0.95}
+    for kind in KINDS:
+        interval: Interval = getattr(errors.intervals, kind)
+        block[kind] = {
+            "error": getattr(errors, kind).tolist(),
+            "low": interval.low.tolist(),
+            "high": interval.high.tolist(),
+        }
+    return {**block, "usable_columns": errors.usable_columns.tolist()}
+
+
+def from_block(part: ErrorsPart, n_classes: int, dim: int) -> Errors:
+    """The errors of a mixture of that size; a block of another shape is refused."""
+    shapes = {
+        "weights": (n_classes,),
+        "means": (n_classes, dim),
+        "deviations": (n_classes, dim),
+        "correlations": (n_classes, dim, dim),
+    }
+    errors, intervals = [], []
+    for kind, shape in shapes.items():
+        told = getattr(part, kind)
+        error, low, high = (
+            _shaped(numbers, shape) for numbers in (told.error, told.low, told.high)
+        )
+        if (error < 0).any() or (low > high).any():
+            raise InputError("Errors must not be negative, and intervals not empty.")
+        errors.append(error)
+        intervals.append(Interval(low, high))
+    columns = _shaped(part.usable_columns, (n_classes, dim)).astype(bool)
+    weights, means, deviations, correlations = errors
+    told = Intervals(*intervals)
+    return Errors(weights, means, deviations, correlations, told, columns)
+
+
+def _shaped(numbers: Any, shape: tuple[int, ...]) -> Floats:
+    array = np.array(numbers, dtype=np.float64)
+    if array.shape != shape:
+        raise InputError("The errors do not have the shape of the mixture.")
+    return array
