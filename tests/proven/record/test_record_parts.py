@@ -10,6 +10,7 @@ from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius, refined
 from privgmm.proven.record.hmc import sample
 from privgmm.proven.record.locate import Bins, Located, locate
+from privgmm.proven.record.margins import Bells, column_quantiles
 from privgmm.proven.record.mechanism import balanced_counts, hidden_cost
 from privgmm.proven.record.posterior import Posterior, lower_inverse
 from privgmm.proven.record.rounds import Answers, classwise
@@ -238,3 +239,21 @@ def test_a_hidden_class_is_lowered_within_its_own_noise_only() -> None:
     q = np.linspace(1, 100, 5000)
     cost = q * np.log(q / 100) + 100 * np.log(100 / q) + 2.0 * q
     assert wide == pytest.approx(q[np.argmin(cost)], abs=0.05)
+
+
+def test_margins_of_a_finer_look_that_lies_inside_one_bin_and_of_one_that_does_not():
+    """A fault of session 4: the cells of the two numbered differently and could not be stacked."""
+    rows = np.full((1, 2), 1000.0)
+    counts = np.tile([0.0, 1000.0, 0.0, 0.0], (1, 2, 1))
+    first = Bins(counts, np.ones(1), np.zeros((1, 2)), np.ones((1, 2)))
+    # Four bins of a tenth in the middle of the second bin; four of a half across three of them.
+    finer = Bins(
+        np.tile([0.0, 500.0, 500.0, 0.0], (1, 2, 1)),
+        np.ones(1),
+        np.array([[1.3, 0.5]]),
+        np.array([[0.1, 0.5]]),
+    )
+    bells = Bells(rows, np.full((1, 2), 1.5), np.full((1, 2), 0.1), *(np.full((1, 2), 0.01),) * 2)
+    told = column_quantiles(first, (finer,), bells)
+    assert told.shape[:2] == (1, 2)
+    assert told[0, 0, [30, -31]] == pytest.approx([1.5, 1.5], abs=0.2)

@@ -83,7 +83,10 @@ def _edges(bins: Bins, k: int, j: int) -> Floats:
 
 
 def _cells(first: Bins, looks: tuple[Bins, ...], k: int, j: int) -> Floats:
-    """The bins as cells; with a finer look twice as many, the finer ones where there are such."""
+    """The bins as cells; with a finer look twice as many edges, the finer ones where there are such.
+
+    There are no more than that: of B + 1 first edges two are ends and B - 1 inner, and of finer ones B + 1.
+    """
     edges = _edges(first, k, j)
     if len(looks) == 1:
         return edges
@@ -94,7 +97,7 @@ def _cells(first: Bins, looks: tuple[Bins, ...], k: int, j: int) -> Floats:
         apart = 0.25 * looks[-1].width[k, j]
         inner = inner[(inner < fine[0] - apart) | (inner > fine[-1] + apart)]
     cells = np.sort(np.concatenate([edges[[0, -1]], fine, inner]))
-    while cells.size < 2 * edges.size - 1:
+    while cells.size < 2 * edges.size:
         widest = int(np.argmax(np.diff(cells)))
         cells = np.insert(cells, widest + 1, (cells[widest] + cells[widest + 1]) / 2)
     return cells
