@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.measure import Row, peak_mebibytes, row, seconds, together
-from privgmm.data.opening import open_source
+from privgmm.data.opening import open_rows
 from privgmm.data.region import Region
 from privgmm.data.source import MappedSource
 from privgmm.queries.class_moments import ClassMoments
@@ -52,7 +52,9 @@ def kernel() -> ClassMoments:
 
 def our_pass(path: str | Path, client: object = None) -> object:
     """Clip into a ball, quantise, and add up counts, sums and second moments of every class."""
-    opened = open_source(path, _FEATURES, "label", range(_CLASSES), client=client)
+    opened = open_rows(
+        path, columns=_FEATURES, label="label", classes=range(_CLASSES), client=client
+    )
     ball = Region(np.zeros(_DIM), np.full(_DIM, 6.0))
     return MappedSource(opened.source, ball.to_unit).total(kernel())
 

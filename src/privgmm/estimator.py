@@ -16,11 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privgmm import curate
 from privgmm.errors import InputError, RefitWarning
-from privgmm.model.mixture import ClassName, Floats
 from privgmm.proven.components import Wanted
 from privgmm.proven.objective import Objective
 from privgmm.releases import Guarantee, Release
-from privgmm.releases.guarantee import Unit
+from privgmm.types import ClassName, Floats, Unit
 
 # Parameters that ``privgmm.release`` takes, and checks, as they are.
 _HANDED_ON = (

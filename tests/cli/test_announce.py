@@ -153,7 +153,7 @@ def test_bounds_that_cannot_be_right_can_be_left_before_anything_is_spent(table,
 
 
 def test_a_terminal_is_told_the_stage_and_the_part_of_the_budget():
-    from privgmm.cli.progress import Watch
+    from privgmm.cli.terminal import Watch
 
     lines = []
     watch = Watch(SimpleNamespace(update=lines.append))

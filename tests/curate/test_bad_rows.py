@@ -13,7 +13,7 @@ import pytest
 import privgmm
 from privgmm.cli import run
 from privgmm.data.dask_opening import connected
-from privgmm.data.opening import open_rows, open_source
+from privgmm.data.opening import open_rows
 from privgmm.errors import InputError
 from privgmm.ledger import Ledger
 from privgmm.queries.class_moments import ClassMoments
@@ -86,7 +86,7 @@ def test_bad_rows_count_for_nothing_in_every_source(csv, parquet):
         loaded = opened.loaded("Preprocessing")
         check(loaded)
     with pytest.raises(InputError, match=r"numeric|unusable"):
-        open_source(csv, label="kind", classes=["u", "v"]).check()
+        open_rows(csv, label="kind", classes=["u", "v"]).check()
 
 
 def test_bad_rows_count_for_nothing_on_workers(parquet):
@@ -107,7 +107,7 @@ def test_a_cell_is_read_alike_whatever_cells_stand_beside_it(tmp_path):
         (tmp_path / "t.csv").write_bytes(
             ("a,k\n" + "\n".join(lines) + "\n").encode("latin-1", "replace")
         )
-        opened = open_source(tmp_path / "t.csv", label="k", classes=["u"], drop_bad=True)
+        opened = open_rows(tmp_path / "t.csv", label="k", classes=["u"], drop_bad=True)
         read.append(np.concatenate(list(opened.features.chunks())).ravel().tolist())
     assert read[0] == read[1]
     assert read[0][:5] == [1.5, -2.0, 300.0, 4.0, 7.0]
@@ -115,7 +115,7 @@ def test_a_cell_is_read_alike_whatever_cells_stand_beside_it(tmp_path):
 
 def test_labels_that_are_no_text_at_all_are_dropped_too(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,k\n1,u\n2,\xff\xfe\n3,v\n")
-    opened = open_source(tmp_path / "t.csv", label="k", classes=["u", "v"], drop_bad=True)
+    opened = open_rows(tmp_path / "t.csv", label="k", classes=["u", "v"], drop_bad=True)
     assert opened.source.n_rows == 3
     assert opened.source.total(ClassMoments(np.zeros((2, 1)), np.ones((2, 1, 1))))[
         [0, 3]
@@ -226,7 +226,7 @@ def test_label_level_preprocessing_fails_before_the_ledger_is_charged(tmp_path):
 
 
 def test_a_table_that_changed_is_refused_without_a_count(parquet):
-    opened = open_source(parquet, label="kind", classes=["u", "v", "secret"], drop_bad=False)
+    opened = open_rows(parquet, label="kind", classes=["u", "v", "secret"], drop_bad=False)
     with pytest.raises(InputError, match="changed while it was read") as refusal:
         opened.source.total(KERNEL)
     assert "1 missing" not in str(refusal.value)

@@ -11,7 +11,7 @@ import pytest
 
 import privgmm
 from privgmm.cli import run
-from privgmm.data.memory import ArrayPiece, FramePiece
+from privgmm.data.dask_source import ArrayPiece, FramePiece
 from privgmm.data.opening import open_rows
 from privgmm.data.table import Layout
 

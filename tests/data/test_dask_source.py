@@ -14,9 +14,9 @@ import pytest
 
 from privgmm.data import ArraySource, dask_source
 from privgmm.data import parquetfile as pieces_module
-from privgmm.data.dask_opening import connected, open_collection
+from privgmm.data.dask_opening import connected
 from privgmm.data.features import StreamedFeatures, subsample
-from privgmm.data.opening import open_source
+from privgmm.data.opening import open_rows
 from privgmm.data.region import Region
 from privgmm.data.source import MappedSource
 from privgmm.errors import InputError
@@ -123,10 +123,10 @@ def folder(tmp_path, monkeypatch, data):
 
 def test_parquet_on_workers_gives_the_local_bits(client, folder, expected, data):
     steps = []
-    found = open_source(folder, label="y", client=client, progress=steps.append)
+    found = open_rows(folder, label="y", client=client, progress=steps.append)
     assert found.classes == NAMES
     assert found.source.n_rows == 6000
-    local = open_source(folder, label="y", classes=NAMES).source
+    local = open_rows(folder, label="y", classes=NAMES).source
     assert np.array_equal(found.source.total(Moments(4)), expected)
     assert np.array_equal(local.total(Moments(4)), expected)
     assert sum(steps) == 2 * 6000  # the class list and one total
@@ -149,7 +149,7 @@ def test_dask_frames_give_the_local_bits(client, data, expected, partitions):
     X, codes = data
     frame = pandas.DataFrame(X, columns=["u", "v", "w"]).assign(y=np.array(NAMES)[codes])
     lazy = dask.dataframe.from_pandas(frame, npartitions=partitions)
-    found = open_collection(lazy, label="y", client=client)
+    found = open_rows(lazy, label="y", client=client)
     assert found.feature_names == ("u", "v", "w")
     assert found.classes == NAMES
     assert found.classes_from_data
@@ -163,13 +163,13 @@ def test_dask_arrays_give_the_local_bits(client, data, expected, rows):
     X, codes = data
     lazy = dask.array.from_array(X, chunks=(rows, 2))
     for y in (codes, dask.array.from_array(codes, chunks=700)):
-        source = open_collection(lazy, y, classes=range(4), client=client).source
+        source = open_rows(lazy, y, classes=range(4), client=client).source
         assert source.n_rows == 6000
         assert np.array_equal(source.total(Moments(4)), expected)
 
 
 def test_arrays_in_memory_are_sent_once_and_give_the_local_bits(client, data, expected):
-    source = open_collection(*data, classes=range(4), client=client).source
+    source = open_rows(*data, classes=range(4), client=client).source
     assert len(source.parts) == 16
     assert np.array_equal(source.total(Moments(4)), expected)
     sent = dict(source._sent)
@@ -183,14 +183,14 @@ def test_unusable_rows_are_counted_over_all_partitions(client, data):
     X[[5, 2000], 1] = np.nan
     X[4000, 2] = np.inf
     with pytest.raises(InputError, match=r"'x1' \(2 missing\), 'x2' \(1 infinite\)"):
-        open_collection(X, data[1], classes=range(4), client=client)
+        open_rows(X, data[1], classes=range(4), client=client)
     unknown = int((data[1] == 3).sum())
     with pytest.raises(InputError, match=f"{unknown} rows carry a label"):
-        open_collection(*data, classes=range(3), client=client)
+        open_rows(*data, classes=range(3), client=client)
 
 
 def test_a_worker_s_exception_is_named_but_never_quoted(client, data, capfd):
-    source = open_collection(*data, classes=range(4), client=client).source
+    source = open_rows(*data, classes=range(4), client=client).source
     with pytest.raises(InputError, match="failed with RuntimeError") as refusal:
         source.total(Failing())
     assert "secret" not in str(refusal.value)
@@ -212,7 +212,7 @@ def test_a_result_that_died_with_its_worker_is_tried_again(client, data, expecte
             raise FutureCancelledError(future.key, "unknown")
         return result(future, *arguments, **options)
 
-    source = open_collection(*data, classes=range(4), client=client).source
+    source = open_rows(*data, classes=range(4), client=client).source
     monkeypatch.setattr(Future, "result", once_lost)
     assert np.array_equal(source.total(Moments(4)), expected)
     assert len(lost) == 1
@@ -234,21 +234,21 @@ def test_a_worker_that_dies_while_it_receives_rows(client, data, expected, monke
     monkeypatch.setattr(client, "scatter", closed)
     if failures > 2:
         with pytest.raises(InputError, match="Dask workers died 5 times"):
-            open_collection(*data, classes=range(4), client=client).source.total(Moments(4))
+            open_rows(*data, classes=range(4), client=client).source.total(Moments(4))
     else:
-        source = open_collection(*data, classes=range(4), client=client).source
+        source = open_rows(*data, classes=range(4), client=client).source
         assert np.array_equal(source.total(Moments(4)), expected)
 
 
 def test_a_disk_that_fails_once_is_tried_again(client, data, expected, tmp_path):
-    source = open_collection(*data, classes=range(4), client=client).source
+    source = open_rows(*data, classes=range(4), client=client).source
     (tmp_path / "once").touch()
     assert np.array_equal(source.total(Flaky(4, str(tmp_path / "once"))), expected)
     assert not (tmp_path / "once").exists()
 
 
 def test_a_disk_that_always_fails_is_one_sentence(client, data):
-    source = open_collection(*data, classes=range(4), client=client).source
+    source = open_rows(*data, classes=range(4), client=client).source
     with pytest.raises(InputError, match="failed with OSError"):
         source.total(Flaky(4, None))
 
@@ -265,7 +265,7 @@ def test_a_disk_that_always_fails_is_one_sentence(client, data):
 def test_arrays_that_are_not_tables_are_refused(client, data, changes, words):
     wanted = {"data": data[0], "y": data[1], "classes": range(4), "client": client, **changes}
     with pytest.raises(InputError, match=words):
-        open_collection(wanted.pop("data"), **wanted)
+        open_rows(wanted.pop("data"), **wanted)
 
 
 def test_text_features_of_a_frame_are_refused_before_any_pass(client):
@@ -275,13 +275,13 @@ def test_text_features_of_a_frame_are_refused_before_any_pass(client):
     frame = pandas.DataFrame({"u": [1.0, 2.0], "name": ["secret", "b"], "y": [0, 1]})
     lazy = dask.dataframe.from_pandas(frame, npartitions=1)
     with pytest.raises(InputError, match="'name' of the table is not numeric"):
-        open_collection(lazy, label="y", classes=(0, 1), client=client)
+        open_rows(lazy, label="y", classes=(0, 1), client=client)
 
 
 def test_a_scheduler_is_reached_by_its_address(client, folder, expected):
     with connected(client.scheduler.address) as remote:
         assert remote is not client
-        source = open_source(folder, label="y", classes=NAMES, client=remote).source
+        source = open_rows(folder, label="y", classes=NAMES, client=remote).source
         assert np.array_equal(source.total(Moments(4)), expected)
 
 
@@ -320,13 +320,13 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     import pandas
 
     if kind == "files":
-        source = open_source(folder, label="y", classes=NAMES, client=client).source
+        source = open_rows(folder, label="y", classes=NAMES, client=client).source
     elif kind == "frame":
         frame = pandas.DataFrame(data[0], columns=["u", "v", "w"]).assign(y=data[1])
         lazy = dask.dataframe.from_pandas(frame, npartitions=6)
-        source = open_collection(lazy, label="y", classes=range(4), client=client).source
+        source = open_rows(lazy, label="y", classes=range(4), client=client).source
     else:
-        source = open_collection(*data, classes=range(4), client=client).source
+        source = open_rows(*data, classes=range(4), client=client).source
     deadly = tmp_path / "alive"
     deadly.touch()
     total = source.total(Moments(4, str(deadly), pause=0.05))

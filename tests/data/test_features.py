@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from privgmm.data import features as features_module
 from privgmm.data.features import ArrayFeatures, StreamedFeatures, rechunked, subsample
-from privgmm.data.opening import open_source
+from privgmm.data.opening import open_rows
 
 
 @given(st.lists(st.integers(0, 25), max_size=12), st.integers(1, 30))
@@ -28,7 +28,7 @@ def test_chunks_of_files_are_the_chunks_of_the_array(tmp_path, monkeypatch, grou
     X = np.random.default_rng(0).standard_normal((5000, 2))
     table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": np.zeros(5000, int)})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=group)
-    source = open_source(tmp_path / "t.parquet", label="y", classes=[0, 1]).source
+    source = open_rows(tmp_path / "t.parquet", label="y", classes=[0, 1]).source
     streamed, here = StreamedFeatures(source), ArrayFeatures(X)
     assert (streamed.n_rows, streamed.dim) == (here.n_rows, here.dim) == (5000, 2)
     for size in (None, 100):

@@ -7,7 +7,8 @@ import pytest
 
 from privgmm.data import ArraySource
 from privgmm.data.features import ArrayFeatures, StreamedFeatures, as_features
-from privgmm.data.opening import describe, open_rows
+from privgmm.data.opening import open_rows
+from privgmm.data.reading import describe
 from privgmm.data.streamed import FileSource as ParquetSource
 from privgmm.errors import InputError
 

@@ -12,7 +12,7 @@ import pytest
 from privgmm.data import ArraySource
 from privgmm.data import parquetfile as pieces_module
 from privgmm.data.features import StreamedFeatures, subsample
-from privgmm.data.opening import open_source
+from privgmm.data.opening import open_rows
 from privgmm.data.region import Region
 from privgmm.data.source import MappedSource
 from privgmm.errors import InputError
@@ -48,7 +48,7 @@ def table(X, labels, **more):
 
 def opened(path, **changes):
     wanted = {"columns": ("x0", "x1", "x2"), "label": "y", "classes": NAMES}
-    return open_source(path, **{**wanted, **changes})
+    return open_rows(path, **{**wanted, **changes})
 
 
 def in_memory(X, codes):
@@ -317,4 +317,4 @@ def test_labels_that_are_not_utf8_are_one_sentence(tmp_path):
     labels = pa.array([b"u", b"\xff"]).view(pa.string())
     pq.write_table(pa.table({"a": [1.0, 2.0], "y": labels}), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="not UTF-8"):
-        open_source(tmp_path / "t.parquet", label="y", classes=["u", "v"]).check()
+        open_rows(tmp_path / "t.parquet", label="y", classes=["u", "v"]).check()

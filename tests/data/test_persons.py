@@ -155,7 +155,12 @@ def test_rows_of_nobody_are_refused_or_count_for_nothing(tmp_path):
     ):
         with pytest.raises(InputError, match=r"'home' \(2 missing\)"):
             open_rows(
-                data, None, "y", ["x", "z"], [*NAMES, "other"], persons=UNITS[0], **more
+                data,
+                label="y",
+                columns=["x", "z"],
+                classes=[*NAMES, "other"],
+                persons=UNITS[0],
+                **more,
             ).check()
         rest, found = table.dropna(), opened(data, UNITS[0], **more)
         # The second time shares are known, and ids are not read again.

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from privgmm.data import ArraySource
-from privgmm.data.shares import Shares
+from privgmm.data.source import Shares
 from privgmm.errors import BudgetError, InputError
 from privgmm.privacy import Curator, OpenDPNoise, SeededNoise, mu_from_epsilon
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape

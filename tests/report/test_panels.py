@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from privgmm import Mixture
-from privgmm.model.view import choose, class_keys, plot_range, separation, ticks
+from privgmm.model.picture import choose, class_keys, plot_range, separation, ticks
 from privgmm.report import panels
 from privgmm.report.numbers import column, number, padded, percent, tick_labels
 from privgmm.report.reference import reference_of

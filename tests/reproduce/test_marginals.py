@@ -8,8 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from privgmm import Mixture, kl_divergence
-from privgmm.reproduce.figures.methods import means_part
-from privgmm.reproduce.figures.trial import total_variation
+from privgmm.reproduce.figures.methods import means_part, total_variation
 
 
 @pytest.mark.parametrize(

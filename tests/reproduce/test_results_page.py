@@ -10,14 +10,14 @@ import pytest
 import toy
 
 from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, reproduce
-from privgmm.reproduce.page import artefacts, numbers, page
+from privgmm.reproduce.page import notes, numbers, page
 from privgmm.reproduce.page.notes import NOTES
 
 
 @pytest.fixture
 def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.setitem(NOTES, "toy", "A note on the toy.")
-    monkeypatch.setattr(artefacts, "ALL", (lambda: "An artefact.",))
+    monkeypatch.setattr(page, "ARTEFACTS", (lambda: "An artefact.",))
     return reproduce(toy.experiment(tmp_path / "calls"), tmp_path, trials=3)
 
 
@@ -70,12 +70,12 @@ def test_reasons_for_missing_numbers_are_told(result: Result, tmp_path: Path) ->
 
 def test_artefacts_come_out_as_derived() -> None:
     """The sentences hold the numbers that theory predicts."""
-    assert re.search(r"28\.[0-9] % of 40,000 .*= 28\.3 %", artefacts.wishart_support())
-    assert "gives 3.40; the expectation is 2.0e-06" in artefacts.closed_form()
-    assert "sums to 0.73" in artefacts.column_sum()
-    assert "at most 2 iterations" in artefacts.alternation()
-    assert re.search(r"8\.[2-5]e-03 at M = 5 and 2\.[78]e-01 at M = 12", artefacts.rank_one())
-    floor = re.search(r"expected KL of ([0-9.]+)", artefacts.floor())
+    assert re.search(r"28\.[0-9] % of 40,000 .*= 28\.3 %", notes.wishart_support())
+    assert "gives 3.40; the expectation is 2.0e-06" in notes.closed_form()
+    assert "sums to 0.73" in notes.column_sum()
+    assert "at most 2 iterations" in notes.alternation()
+    assert re.search(r"8\.[2-5]e-03 at M = 5 and 2\.[78]e-01 at M = 12", notes.rank_one())
+    floor = re.search(r"expected KL of ([0-9.]+)", notes.floor())
     assert floor is not None
     assert 0.7 < float(floor.group(1)) < 0.9
 

@@ -13,8 +13,7 @@ import toy
 
 from privgmm.errors import InputError
 from privgmm.reproduce import Study, reproduce
-from privgmm.reproduce.harness.journal import Journal
-from privgmm.reproduce.harness.runner import study_rows
+from privgmm.reproduce.harness.runner import Journal, study_rows
 
 
 def calls(path: Path) -> int:

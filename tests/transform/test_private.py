@@ -9,8 +9,9 @@ import pytest
 
 from privgmm.data import ArraySource
 from privgmm.errors import BudgetError, InputError
-from privgmm.privacy import Adjacency, Curator, SeededNoise
+from privgmm.privacy import Curator, SeededNoise
 from privgmm.transform.prepare import standardise_privately
+from privgmm.types import Adjacency
 
 LOW, HIGH = [-10.0, 0.0, 0.0], [10.0, 100.0, 1000.0]
 

@@ -22,10 +22,9 @@ from privgmm.audit.verdict import Attack
 from privgmm.curate import release
 from privgmm.errors import InputError
 from privgmm.model import Mixture
-from privgmm.privacy import Adjacency
 from privgmm.releases.document import dump
 from privgmm.transform import Pca
-from privgmm.types import Floats
+from privgmm.types import Adjacency, Floats
 
 # Releases of D from which the first attacker learns what never changes.
 _REFERENCES = 3

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from privgmm.audit.scores import label_odds, membership
-from privgmm.data import ArraySource, Codes
-from privgmm.data.shares import Shares
+from privgmm.data import ArraySource
+from privgmm.data.source import Shares
 from privgmm.model import Mixture
-from privgmm.privacy import Adjacency
-from privgmm.types import Floats
+from privgmm.types import Adjacency, Codes, Floats
 
 N_CLASSES = 3
 # Days of a home in the paper's kind of table.

@@ -26,7 +26,8 @@ from privgmm.audit.scores import trained
 from privgmm.audit.verdict import Attack
 from privgmm.data import ArraySource
 from privgmm.model import Mixture
-from privgmm.privacy import Adjacency, Curator, NoiseSource, OpenDPNoise, Query, SeededNoise
+from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, Query, SeededNoise
+from privgmm.types import Adjacency
 
 # One feature keeps the difference in few totals and still reaches every sensitivity.
 _DIM = 1

@@ -14,10 +14,10 @@ import numpy as np
 
 from privgmm.audit.pairs import Pair
 from privgmm.audit.verdict import Attack
-from privgmm.data import ArraySource, Integers
+from privgmm.data import ArraySource
 from privgmm.errors import BudgetError
-from privgmm.privacy import Adjacency, Curator, NoiseSource, Query
-from privgmm.types import Floats
+from privgmm.privacy import Curator, NoiseSource, Query
+from privgmm.types import Adjacency, Floats, Integers
 
 # What a client learns from a curator: all of its answers in a row.
 Client = Callable[[Curator], Floats]

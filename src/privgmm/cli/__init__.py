@@ -9,8 +9,7 @@ import sys
 import warnings
 from types import FrameType
 
-from privgmm.cli.stopping import INTERRUPTED, Terminated
-from privgmm.cli.terminal import forgive_encodings, plain
+from privgmm.cli.terminal import INTERRUPTED, Terminated, forgive_encodings, plain
 
 
 def main(arguments: list[str] | None = None) -> None:

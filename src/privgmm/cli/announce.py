@@ -50,7 +50,7 @@ def _somebody_there() -> bool:
 def lines(options: Options, schema: Schema) -> list[str]:
     """What is to be released, one line a fact; names alone, no row is read."""
     from privgmm.cli.stated import listed
-    from privgmm.data.opening import describe
+    from privgmm.data.reading import describe
 
     label = options.label or schema.label
     wanted = listed(options.columns) or list(schema.names) or None

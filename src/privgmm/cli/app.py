@@ -76,7 +76,7 @@ def schema(
 ) -> None:
     """Write a schema file to fill in: names and kinds of columns, never a value."""
     from privgmm.cli import schema as body
-    from privgmm.cli.table import table
+    from privgmm.cli.stated import table
 
     body.run(table(data, separator, decimal, encoding), label, output, overwrite)
 
@@ -182,7 +182,7 @@ def release(
 ) -> None:
     """Publish a table as a mixture with a differential-privacy guarantee."""
     from privgmm.cli import release as body
-    from privgmm.cli.table import table
+    from privgmm.cli.stated import table
 
     paper = {
         "smoothing": smoothing,
@@ -347,7 +347,7 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about a release."""
     from privgmm.cli import report as body
-    from privgmm.cli.table import table
+    from privgmm.cli.stated import table
 
     rows = None if reference is None else table(reference, separator, decimal, encoding)
     body.run(path, output, rows, label, overwrite, schema)

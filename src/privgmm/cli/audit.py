@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,10 @@ from privgmm.errors import InputError
 
 if TYPE_CHECKING:
     from privgmm.audit import Row
+    from privgmm.audit.success import Rate, Success
 
 PLOT_KINDS = (".svg", ".png", ".pdf")
+_KNOWS = {"informed": "all other rows", "realistic": "one row"}
 
 
 def run(
@@ -36,7 +39,7 @@ def run(
     from privgmm.audit import CONFIDENCE, judge, successes
     from privgmm.audit import attacks as mount
     from privgmm.checks import checked_seed
-    from privgmm.cli.progress import working
+    from privgmm.cli.terminal import working
 
     checked_seed(seed)
 
@@ -62,8 +65,6 @@ def run(
             found["guesses"] = [guess.as_dict() for guess in guesses]
         print(json.dumps(found, indent=1))
     elif inference:
-        from privgmm.cli.guesses import print_guesses
-
         print_guesses(mechanism, unit, guesses)
     else:
         _print_table(mechanism, unit, rows)
@@ -99,3 +100,44 @@ def _print_table(mechanism: str, unit: str, rows: list[Row]) -> None:
         print(f"{refuted} of {len(rows)} claims are refuted: what was claimed is false.")
     else:
         print("No claim is refuted. An audit can refute a claim, never prove one.")
+
+
+def print_guesses(mechanism: str, unit: str, guesses: Sequence[Success]) -> None:
+    """How often attackers guessed right, beside the ceiling."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from privgmm.audit.success import FALSE_ALARMS
+    from privgmm.audit.verdict import CONFIDENCE
+
+    table = Table(title=f"What attackers infer from the {mechanism} mechanism, unit {unit}")
+    table.add_column("what was attacked", overflow="fold")
+    headings = ["knows", "trials", "right", "ceiling"]
+    for alarms in FALSE_ALARMS:
+        headings += [f"hits at {alarms:g}", "ceiling"]
+    for heading in [*headings, "verdict"]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for guess in guesses:
+        cells = [guess.query, _KNOWS[guess.attacker], f"{guess.trials}"]
+        for rate in (guess.accuracy, *(guess.hits.get(alarms) for alarms in FALSE_ALARMS)):
+            cells += _cells(rate)
+        table.add_row(*cells, "BROKEN" if guess.broken else "stands")
+    Console(width=None if sys.stdout.isatty() else 150, highlight=False).print(table)
+    print(
+        "Right: share of right guesses between two equally likely tables; hits: share of true alarms at "
+        f"this share of false ones.\nIntervals hold together with probability {CONFIDENCE:g}; "
+        f"epsilon={guesses[0].epsilon:g}, delta={guesses[0].delta:g}."
+    )
+    broken = sum(guess.broken for guess in guesses)
+    if broken:
+        print(f"{broken} of {len(guesses)} attackers break the ceiling: what was claimed is false.")
+    else:
+        print("No attacker is surely above the ceiling that the claim sets.")
+
+
+def _cells(rate: Rate | None) -> tuple[str, str]:
+    """Per cent: value and interval, then the ceiling; nothing where the runs were too few."""
+    if rate is None:
+        return "", ""
+    value, low, high = (100 * part for part in (rate.value, rate.low, rate.high))
+    return f"{value:.1f} ({low:.1f}-{high:.1f})", f"{100 * rate.ceiling:.1f}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from privgmm.cli.progress import working
-from privgmm.cli.terminal import plain
+from privgmm.cli.terminal import plain, working
 from privgmm.errors import InputError
 
 

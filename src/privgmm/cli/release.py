@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from privgmm.cli.announce import announce, confirm
-from privgmm.cli.progress import Watch, watching
 from privgmm.cli.stated import bounds_of, center_of, listed
-from privgmm.cli.stopping import Terminated
-from privgmm.cli.terminal import plain
+from privgmm.cli.terminal import Terminated, Watch, plain, watching
 from privgmm.data.parts import TableFile
 from privgmm.errors import InputError
 from privgmm.files import check_target
 from privgmm.model.schema import Schema
-from privgmm.releases.guarantee import Unit
+from privgmm.types import Unit
 
 if TYPE_CHECKING:
     from privgmm.curate.request import MechanismName, RecordAdjacency

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from privgmm.cli.progress import working
-from privgmm.cli.terminal import plain
+from privgmm.cli.terminal import plain, working
 from privgmm.data import ArraySource
 from privgmm.data.parts import TableFile
 from privgmm.errors import InputError

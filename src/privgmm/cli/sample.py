@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from privgmm.checks import checked_count, checked_seed
-from privgmm.cli.progress import counting
 from privgmm.cli.stated import listed
-from privgmm.cli.terminal import plain
+from privgmm.cli.terminal import counting, plain
 from privgmm.errors import InputError
 from privgmm.files import check_target, whole_file
 from privgmm.model.schema import Schema

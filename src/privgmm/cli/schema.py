@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from privgmm.cli.progress import working
-from privgmm.cli.terminal import plain
+from privgmm.cli.terminal import plain, working
 from privgmm.data.parts import TableFile
 from privgmm.errors import InputError
 from privgmm.files import check_target, whole_file
@@ -14,7 +13,7 @@ from privgmm.model.schema import like_identifier, schema_text
 
 def run(data: TableFile, label: str | None, output: Path | None, overwrite: bool = False) -> None:
     """``privgmm schema``: names and kinds of columns, to be filled in."""
-    from privgmm.data.kinds import file_kinds
+    from privgmm.data.reading import file_kinds
 
     if output is not None:
         check_target(output, data, overwrite=overwrite)

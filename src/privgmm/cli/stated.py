@@ -1,12 +1,17 @@
-"""What is stated on the command line: lists of names, bounds, a center."""
+"""What is stated on the command line: a table, lists of names, bounds, a center."""
 
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 from typing import Any
 
+from privgmm.data.parts import TableFile
+from privgmm.data.textfile import CsvOptions
 from privgmm.errors import InputError
+
+STANDARD_INPUT = "standard input"
 
 
 def listed(text: str | None) -> list[str] | None:
@@ -52,3 +57,15 @@ def center_of(path: Path) -> list[float]:
         return [float(cell) for cell in lines[-1].split(",")]
     except (OSError, ValueError, IndexError):
         raise InputError(f"{path} must hold one row of numbers, the center of the ball.") from None
+
+
+def table(data: Path, separator: str, decimal: str, encoding: str) -> TableFile:
+    """The table behind DATA; of ``-`` all of standard input, which is kept in memory and never written down."""
+    options = CsvOptions(separator, decimal, encoding)
+    if str(data) != "-":
+        return TableFile(str(data), options)
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError(
+            "Nothing is piped into standard input; name the file of the table instead of -."
+        )
+    return TableFile(STANDARD_INPUT, options, sys.stdin.buffer.read())

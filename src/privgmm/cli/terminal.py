@@ -1,8 +1,14 @@
-"""Text from elsewhere, such as a path, made fit for a terminal."""
+"""The terminal: text made fit for it, progress on it and silence in a pipe, and how a command is stopped from there."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Progress = Callable[[int], None]
+INTERRUPTED = "Interrupted; no file was left half-written."
 
 
 def plain(text: object) -> str:
@@ -18,3 +24,91 @@ def forgive_encodings() -> None:
     change = getattr(sys.stdout, "reconfigure", None)
     if change is not None:
         change(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show a moving line on a terminal's stderr while the block runs."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{what} ..."):
+        yield
+
+
+class Watch:
+    """What is being done, the part of the budget that is spent, and rows that were passed over.
+
+    On a terminal one moving line; elsewhere nothing.
+    """
+
+    def __init__(self, status: Any = None) -> None:
+        self._status = status
+        self._words, self._spent, self._rows = "", 0.0, 0
+
+    def stage(self, words: str, spent: float) -> None:
+        """Now ``words`` is done, and so much of the budget, 0 to 1, is spent."""
+        self._words, self._spent, self._rows = words, spent, 0
+        self._show()
+
+    def passed(self, rows: int) -> None:
+        """So many more rows were passed over."""
+        self._rows += rows
+        self._show()
+
+    def _show(self) -> None:
+        if self._status is not None:
+            rows = f", {self._rows:,} rows passed over" if self._rows else ""
+            self._status.update(f"{self._spent:4.0%} of the budget spent; {self._words}{rows} ...")
+
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """Leave the terminal to somebody else, e.g. to ask a question."""
+        if self._status is None:
+            yield
+            return
+        self._status.stop()
+        try:
+            yield
+        finally:
+            self._status.start()
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Watch]:
+    """A line that says how far a release is, on a terminal's stderr only."""
+    if not sys.stderr.isatty():
+        yield Watch()
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("...") as status:
+        yield Watch(status)
+
+
+@contextlib.contextmanager
+def counting(what: str, total: int) -> Iterator[Progress]:
+    """A bar that fills as rows are reported, on a terminal's stderr only."""
+    if not sys.stderr.isatty():
+        yield lambda rows: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda rows: bar.advance(task, rows)
+
+
+class Terminated(BaseException):
+    """The process was asked to end; raised so that temporary files are removed on the way out.
+
+    ``spent`` says what a ledger was charged before; ``code`` is the exit code.
+    """
+
+    def __init__(self, spent: str = "", code: int = 143) -> None:
+        super().__init__(spent)
+        self.spent = spent
+        self.code = code

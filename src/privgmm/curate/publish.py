@@ -20,23 +20,20 @@ from privgmm.curate.request import (
     person_unit,
 )
 from privgmm.curate.stated import Statement, stated, stated_columns
-from privgmm.curate.table import public_digest
 from privgmm.data.opening import IN_MEMORY_BYTES, open_rows
-from privgmm.data.region import as_pair
+from privgmm.data.region import as_pair, stated_region
 from privgmm.data.streamed import Progress, no_progress
 from privgmm.errors import InputError
-from privgmm.ledger import Charge, Table
+from privgmm.ledger import Charge, Table, digest_of
 from privgmm.ledger.ledger import charge_of
-from privgmm.model.mixture import ClassName
 from privgmm.model.schema import Schema
 from privgmm.privacy.accounting import mu_from_epsilon
 from privgmm.proven.components import Wanted
 from privgmm.proven.objective import Objective
 from privgmm.releases import Release
-from privgmm.releases.guarantee import Unit
 from privgmm.transform import Step
 from privgmm.transform.fit import check_wanted
-from privgmm.types import Stage, no_stage
+from privgmm.types import ClassName, Stage, Unit, no_stage
 
 
 def release(
@@ -149,9 +146,20 @@ def release(
     steps = check_wanted([preprocessing] if isinstance(preprocessing, str) else preprocessing)
     stage("reading the table", 0.0)
     rows = open_rows(
-        X, y, label, columns, classes, n_components, client, progress, drop_bad, IN_MEMORY_BYTES,
-        persons, ids, told.columns,
-    )  # fmt: skip
+        X,
+        y,
+        label=label,
+        columns=columns,
+        classes=classes,
+        n_components=n_components,
+        client=client,
+        progress=progress,
+        drop_bad=drop_bad,
+        in_memory=IN_MEMORY_BYTES,
+        persons=persons,
+        ids=ids,
+        stated=told.columns,
+    )
     if steps or mechanism == "published":
         rows = rows.loaded("Preprocessing" if steps else "The published method")
     names = feature_names_of(rows, feature_names)
@@ -217,3 +225,21 @@ def _charge(charge: Charge, request: Request, mechanism: MechanismName, digest: 
         table_named=charge.table is not None,
         output=charge.output,
     )  # fmt: skip
+
+
+def public_digest(request: Request, names: tuple[str, ...], label: str) -> str:
+    """For the ledger: column names, the stated class list and the stated bounds, and no row.
+
+    A class list that was read from the labels is private and left out.
+    """
+    stated = request.labelled and not request.rows.classes_from_data
+    bounds = None
+    if request.unit == "record":
+        region = stated_region(request.source.dim, **request.stated)
+        bounds = (region.center.tolist(), region.scale.tolist())
+    return digest_of(
+        names or request.source.dim,
+        label if request.labelled else None,
+        request.classes if stated else None,
+        bounds,
+    )

@@ -18,17 +18,16 @@ from privgmm.errors import CautionWarning, ColumnsError, InputError, PrivacyLeak
 from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
 from privgmm.model.margins import Margins
-from privgmm.model.mixture import ClassName, Mixture
+from privgmm.model.mixture import Mixture
 from privgmm.model.uncertainty import Errors
-from privgmm.privacy import Adjacency
 from privgmm.privacy.accounting import check_epsilon_delta
 from privgmm.proven.components import MOST, Wanted
 from privgmm.proven.objective import Objective
-from privgmm.releases.guarantee import Guarantee, Unit
+from privgmm.releases.guarantee import Guarantee
 from privgmm.transform import Step, check_origins
 from privgmm.transform.fit import check_wanted
 from privgmm.transform.prepare import Prepared, check_record_steps, prepare
-from privgmm.types import PersonUnit, Stage, no_stage
+from privgmm.types import Adjacency, ClassName, PersonUnit, Stage, Unit, no_stage
 
 # A mechanism that publishes each row with probability delta is (0, delta)-private, and publishes
 # N delta rows on average: the usual advice is delta << 1/N, and a tenth is the least of "far below".

@@ -10,8 +10,9 @@ import numpy as np
 
 from privgmm.errors import InputError
 from privgmm.model.columns import Column
-from privgmm.model.mixture import ClassName, class_names
+from privgmm.model.mixture import class_names
 from privgmm.model.schema import Schema, schema_of
+from privgmm.types import ClassName
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Rows: one way in. CSV, Parquet, frames, arrays and Dask become checked rows, and a ``Source`` adds up integers over all of them. No noise here."""
 
 from privgmm.data.memory import table_from
-from privgmm.data.opening import iter_batches, read_table
+from privgmm.data.reading import iter_batches, read_table
 from privgmm.data.source import ArraySource, Codes, Integers, Kernel, Source, add_exactly
 from privgmm.data.table import Table
 

@@ -12,54 +12,41 @@ from typing import Any
 
 import numpy as np
 
-from privgmm.data.dask_source import DaskSource
+from privgmm.data.dask_source import ArrayPiece, DaskSource
 from privgmm.data.labels import check_label_type
-from privgmm.data.memory import WHERE, ArrayPiece
+from privgmm.data.memory import WHERE
 from privgmm.data.names import check_names, choose
-from privgmm.data.opening import Opened, finish
-from privgmm.data.streamed import Progress, no_progress
+from privgmm.data.opening import Asked, Opened, finish
 from privgmm.data.table import Layout
 from privgmm.data.validate import number_type, refuse_text
 from privgmm.errors import InputError
-from privgmm.types import ClassName, PersonUnit
 
 _BLOCK_ROWS = 1 << 18
 
 
-def open_collection(
-    data: Any,
-    y: Any = None,
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
-    classes: Sequence[ClassName] | None = None,
-    n_components: int | None = None,
-    client: Any = None,
-    progress: Progress = no_progress,
-    drop_bad: bool = False,
-    persons: PersonUnit | None = None,
-    ids: Any = None,
-) -> Opened:
+def open_collection(data: Any, y: Any, asked: Asked) -> Opened:
     """A Dask data frame (with its ``label`` column), or a Dask or NumPy array with labels ``y``.
 
-    ``client`` defaults to the current one. Rows of a collection are computed anew in every pass,
+    The client defaults to the current one. Rows of a collection are computed anew in every pass,
     so persist it first if the workers' memory holds it.
     """
     from distributed import get_client
 
-    where = get_client() if client is None else client
+    where = get_client() if asked.client is None else asked.client
+    persons = asked.persons
     parts: tuple[Any, ...]
     if hasattr(data, "_meta") and hasattr(data, "to_delayed") and hasattr(data, "columns"):
         person = None if persons is None else persons.column
-        layout = _frame_layout(data, label, columns, person)
+        layout = _frame_layout(data, asked.label, asked.columns, person)
         parts = tuple(data[list(layout.columns)].to_delayed())
     else:
-        layout = _array_layout(data, y, label, columns)
+        layout = _array_layout(data, y, asked.label, asked.columns)
         if persons is not None:
             layout = replace(layout, person=persons.column)
-        parts = _array_parts(data, y, len(where.scheduler_info()["workers"]), ids)
-    layout = replace(layout, drop_bad=drop_bad)
-    source = DaskSource(layout, (), 0, WHERE, where, parts, progress)
-    return finish(source, False, classes, n_components, counted=False, persons=persons)
+        parts = _array_parts(data, y, len(where.scheduler_info()["workers"]), asked.ids)
+    layout = replace(layout, drop_bad=asked.drop_bad)
+    source = DaskSource(layout, (), 0, WHERE, where, parts, asked.progress)
+    return finish(source, False, asked, counted=False)
 
 
 @contextmanager

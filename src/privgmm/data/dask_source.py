@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privgmm.data.memory import ArrayPiece, FramePiece
-from privgmm.data.persons import ByPerson, People, Sheet
-from privgmm.data.source import Kernel
+from privgmm.data.parquetfile import batch_rows
+from privgmm.data.persons import ByPerson, People, Sheet, id_array
 from privgmm.data.streamed import (
     Piece,
     Progress,
@@ -26,7 +26,8 @@ from privgmm.data.streamed import (
 )
 from privgmm.data.table import Layout
 from privgmm.errors import InputError
-from privgmm.types import Floats, Integers, PersonUnit
+from privgmm.model.labels import label_text
+from privgmm.types import Floats, Integers, Kernel, PersonUnit
 
 # How often a part is tried again, on other workers, after its worker died.
 _ATTEMPTS = 5
@@ -243,3 +244,59 @@ def _piece(part: Any) -> Piece:
     if isinstance(part, list):
         return ArrayPiece(part[0], part[1] if len(part) > 1 else None)
     return FramePiece(part)
+
+
+@dataclass(frozen=True, eq=False)
+class FramePiece:
+    """A pandas frame in memory (one partition of a Dask frame)."""
+
+    frame: Any
+
+    def batches(self, layout: Layout) -> Iterator[Any]:
+        """Record batches of the layout's columns."""
+        import pyarrow as pa
+
+        frame = self.frame[layout.columns]
+        for name in (*layout.categories, *layout.columns[len(layout.features) :]):
+            if frame[name].dtype == object:
+                frame = frame.assign(**{name: _as_texts(frame[name])})
+        try:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        except (pa.lib.ArrowException, TypeError, ValueError):
+            raise InputError(
+                "A column mixes types; make features numbers and labels text or numbers."
+            ) from None
+        yield from table.to_batches(max_chunksize=batch_rows(layout))
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayPiece:
+    """Arrays in memory: X (n, d), y (n,) or None, and ids (n,) or None; features are named in the layout's order."""
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    ids: Any = None
+
+    def batches(self, layout: Layout) -> Iterator[Any]:
+        """Record batches of the layout's columns."""
+        import pyarrow as pa
+
+        size = batch_rows(layout)
+        for start in range(0, self.X.shape[0], size):
+            columns = [pa.array(column[start : start + size]) for column in self.X.T]
+            if layout.label is not None and self.y is not None:
+                y = self.y[start : start + size]
+                if y.dtype == object:
+                    columns.append(pa.array(_as_texts(y), pa.string()))
+                else:
+                    columns.append(pa.array(y, from_pandas=True))
+            if layout.person is not None:
+                columns.append(id_array(self.ids[start : start + size]))
+            yield pa.record_batch(columns, names=layout.columns)
+
+
+def _as_texts(labels: Any) -> NDArray[Any]:
+    """Labels of no common type as texts, each by itself; Arrow would choose one type for a part."""
+    texts = np.empty(len(labels), dtype=object)
+    texts[:] = [label_text(value) for value in labels]
+    return texts

@@ -14,9 +14,9 @@ from typing import Protocol
 import numpy as np
 
 from privgmm.data.person_source import PersonSource
-from privgmm.data.shares import Shares
-from privgmm.data.source import CHUNK_ROWS, Floats, Integers
+from privgmm.data.source import CHUNK_ROWS, Shares
 from privgmm.data.streamed import StreamedSource
+from privgmm.types import Floats, Integers
 
 # Rows (n, d) and their shares (n,): of one person they add up to one.
 Shared = tuple[Floats, Floats]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,13 @@ from privgmm.data.labels import (
     unusable_label,
 )
 from privgmm.data.names import check_names, choose
-from privgmm.data.parquetfile import batch_rows
 from privgmm.data.persons import id_array, id_texts
 from privgmm.data.table import Layout, Table
 from privgmm.data.validate import floats, number_type, refuse_text, unusable
 from privgmm.errors import InputError
 from privgmm.model import labels as plain_labels
 from privgmm.model.columns import Column
-from privgmm.model.labels import is_missing, label_text
+from privgmm.model.labels import is_missing
 from privgmm.types import Floats
 
 WHERE = "The table"
@@ -294,59 +293,3 @@ def _loose_matrix(data: Any) -> Floats:
         cells = np.fromiter(map(_number_or_nan, given.ravel()), np.float64, given.size)
         return cells.reshape(given.shape)
     return _matrix(data)
-
-
-@dataclass(frozen=True, eq=False)
-class FramePiece:
-    """A pandas frame in memory (one partition of a Dask frame)."""
-
-    frame: Any
-
-    def batches(self, layout: Layout) -> Iterator[Any]:
-        """Record batches of the layout's columns."""
-        import pyarrow as pa
-
-        frame = self.frame[layout.columns]
-        for name in (*layout.categories, *layout.columns[len(layout.features) :]):
-            if frame[name].dtype == object:
-                frame = frame.assign(**{name: _as_texts(frame[name])})
-        try:
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-        except (pa.lib.ArrowException, TypeError, ValueError):
-            raise InputError(
-                "A column mixes types; make features numbers and labels text or numbers."
-            ) from None
-        yield from table.to_batches(max_chunksize=batch_rows(layout))
-
-
-@dataclass(frozen=True, eq=False)
-class ArrayPiece:
-    """Arrays in memory: X (n, d), y (n,) or None, and ids (n,) or None; features are named in the layout's order."""
-
-    X: NDArray[Any]
-    y: NDArray[Any] | None
-    ids: Any = None
-
-    def batches(self, layout: Layout) -> Iterator[Any]:
-        """Record batches of the layout's columns."""
-        import pyarrow as pa
-
-        size = batch_rows(layout)
-        for start in range(0, self.X.shape[0], size):
-            columns = [pa.array(column[start : start + size]) for column in self.X.T]
-            if layout.label is not None and self.y is not None:
-                y = self.y[start : start + size]
-                if y.dtype == object:
-                    columns.append(pa.array(_as_texts(y), pa.string()))
-                else:
-                    columns.append(pa.array(y, from_pandas=True))
-            if layout.person is not None:
-                columns.append(id_array(self.ids[start : start + size]))
-            yield pa.record_batch(columns, names=layout.columns)
-
-
-def _as_texts(labels: Any) -> NDArray[Any]:
-    """Labels of no common type as texts, each by itself; Arrow would choose one type for a part."""
-    texts = np.empty(len(labels), dtype=object)
-    texts[:] = [label_text(value) for value in labels]
-    return texts

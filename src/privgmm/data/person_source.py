@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from privgmm.data.digests import new_key
 from privgmm.data.persons import ByPerson, People, Register, together
-from privgmm.data.shares import joined
-from privgmm.data.source import ArraySource, Kernel
+from privgmm.data.source import ArraySource, joined
 from privgmm.data.streamed import FileSource, StreamedSource
 from privgmm.errors import InputError
-from privgmm.types import Floats, Integers, PersonUnit
+from privgmm.types import Floats, Integers, Kernel, PersonUnit
 
 
 @dataclass(frozen=True, eq=False)

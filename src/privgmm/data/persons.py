@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.data.digests import Words, digests
-from privgmm.data.shares import Kinds, Shares, weighted
+from privgmm.data.source import Kinds, Shares, weighted
 from privgmm.data.validate import finite_rows
 from privgmm.errors import InputError
 from privgmm.model.labels import label_text
@@ -205,7 +205,7 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class ByPerson:
-    """The kernel of rows that count by their persons' shares: halves of weighted totals (``data.shares``).
+    """The kernel of rows that count by their persons' shares: halves of weighted totals (``data.source``).
 
     A kernel of its own, so that a pass over files or on workers adds up its totals like any other's; but it
     must also be told whose the rows are.

@@ -20,12 +20,11 @@ from privgmm.data.persons import (
     row_order,
     together,
 )
-from privgmm.data.shares import Kinds
-from privgmm.data.source import ArraySource, Kernel, add_exactly, scaled, side_by_side
+from privgmm.data.source import ArraySource, Kinds, add_exactly, scaled, side_by_side
 from privgmm.data.table import Layout
 from privgmm.data.validate import Unusable, unusable
 from privgmm.errors import InputError
-from privgmm.types import ClassName, Codes, Flags, Floats, Integers, PersonUnit
+from privgmm.types import ClassName, Codes, Flags, Floats, Integers, Kernel, PersonUnit
 
 # Told how many rows were just passed over.
 Progress = Callable[[int], None]
@@ -158,7 +157,7 @@ class StreamedSource(ABC):
 
 @dataclass(frozen=True, eq=False)
 class FileSource(StreamedSource):
-    """Rows of Parquet or CSV files; open it with ``open_source``.
+    """Rows of Parquet or CSV files; open it with ``open_rows``.
 
     Threads read and add up pieces side by side. Totals are exact integers, so neither the number
     of threads nor the order of pieces changes a bit. ``progress`` is told, from any thread, how

@@ -3,7 +3,7 @@
 from privgmm.privacy.accounting import epsilon_from_mu, mu_from_epsilon
 from privgmm.privacy.curator import Curator
 from privgmm.privacy.noise import NoiseSource, OpenDPNoise, SeededNoise
-from privgmm.queries.query import Query
+from privgmm.queries import Query
 from privgmm.types import Adjacency
 
 __all__ = [

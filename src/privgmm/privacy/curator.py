@@ -18,7 +18,7 @@ from privgmm.privacy.accounting import (
     total_variation,
 )
 from privgmm.privacy.noise import NoiseSource
-from privgmm.queries.query import Counting, Query
+from privgmm.queries import Counting, Query
 from privgmm.types import Adjacency, Floats, Mechanism, Stage, no_stage
 
 # Every coordinate is multiplied up until its noise spans at least this many grid steps, which

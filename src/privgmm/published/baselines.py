@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from privgmm.errors import InputError
 from privgmm.model.fitting import fit, refuse_small_classes
 from privgmm.model.labels import labelled_arrays
-from privgmm.model.mixture import ClassName, Floats, Mixture
+from privgmm.model.mixture import Mixture
 from privgmm.model.sampling import generator
 from privgmm.published.baseline_parts import (
     COVARIANCE_PARTS,
@@ -36,6 +36,7 @@ from privgmm.published.baseline_parts import (
     gather,
 )
 from privgmm.published.mechanism import check_budget
+from privgmm.types import ClassName, Floats
 
 Split = tuple[float, float, float]
 

@@ -14,7 +14,7 @@ from privgmm.checks import real, whole
 from privgmm.errors import InputError
 from privgmm.model.fitting import fit, refuse_small_classes, weights_on_grid
 from privgmm.model.labels import labelled_arrays
-from privgmm.model.mixture import ClassName, Floats, Mixture
+from privgmm.model.mixture import Mixture
 from privgmm.model.sampling import generator
 from privgmm.published.neighbours import (
     Adjacency,
@@ -28,6 +28,7 @@ from privgmm.published.objective import true_component_kl
 from privgmm.published.options import Options, options_from
 from privgmm.published.problem import alternate, listed_shapes, optimise, pose
 from privgmm.published.weights_map import WeightsMap
+from privgmm.types import ClassName, Floats
 
 SOLVER_TOLERANCE = 1e-5
 

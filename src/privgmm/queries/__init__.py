@@ -1,1 +1,40 @@
-"""What may be asked of private rows: one file a question, the integers of a row and the proven sensitivity of their sum."""
+"""What may be asked of private rows: one file per question, the kernel and its proven sensitivity together."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from privgmm.types import Adjacency as Adjacency
+from privgmm.types import Floats, Kernel
+
+
+class Query(Protocol):
+    """A vector of integer totals T(D) and the geometry of its change between neighbours."""
+
+    @property
+    def name(self) -> str:
+        """For the ledger of mechanisms, e.g. ``class counts and means``."""
+        ...
+
+    @property
+    def kernel(self) -> Kernel:
+        """Integer contributions of the rows, (m,) per chunk after ravel."""
+        ...
+
+    @property
+    def steps(self) -> Floats:
+        """(m,) relative noise scale of each coordinate, in grid units of T."""
+        ...
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """sup over neighbours of || (T(D) - T(D')) / steps ||_2, with its proof cited."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A query whose answer also tells, noisily, how many rows there are."""
+
+    def rows_in(self, answer: Floats) -> float:
+        """The number of rows according to an answer of this query."""
+        ...

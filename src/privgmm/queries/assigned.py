@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privgmm.data.source import Kernel
 from privgmm.queries.class_moments import ClassMomentsQuery
 from privgmm.queries.column_histograms import MarginalCountsQuery
 from privgmm.queries.radial_counts import RadialCountsQuery
@@ -30,7 +29,7 @@ from privgmm.rowwise import (
     row_words,
     squared_norm,
 )
-from privgmm.types import Adjacency, Codes, Floats, Integers
+from privgmm.types import Adjacency, Codes, Floats, Integers, Kernel
 
 
 @dataclass(frozen=True, eq=False)

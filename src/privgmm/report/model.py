@@ -9,8 +9,8 @@ import numpy as np
 
 from privgmm.model.columns import Column
 from privgmm.model.mixture import Mixture
+from privgmm.model.picture import View, plot_range, spread
 from privgmm.model.uncertainty import Interval
-from privgmm.model.view import View, plot_range, spread
 from privgmm.releases import Release
 from privgmm.releases.wording import printable, with_error
 from privgmm.report import panels

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from privgmm.model.view import choose, class_keys
+from privgmm.model.picture import choose, class_keys
 from privgmm.releases import Release
 from privgmm.releases.guarantee import budget_rows
 from privgmm.releases.wording import (

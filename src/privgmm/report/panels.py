@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from privgmm.model.mixture import Mixture
+from privgmm.model.picture import ticks
 from privgmm.model.uncertainty import Interval
-from privgmm.model.view import ticks
 from privgmm.report.numbers import tick_labels
 from privgmm.report.svg import BARS, INK, MUTED, RULE, Canvas, class_colour
 from privgmm.types import Floats

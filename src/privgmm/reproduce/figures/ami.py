@@ -12,8 +12,15 @@ from typing import Any
 import numpy as np
 
 from privgmm.reproduce.figures.data import ami, ami_source, table_one, table_one_source
-from privgmm.reproduce.figures.methods import ALL, PROVEN, PUBLISHED, RESAMPLED
-from privgmm.reproduce.figures.trial import case_of, marginal_rows, rows_of
+from privgmm.reproduce.figures.methods import (
+    ALL,
+    PROVEN,
+    PUBLISHED,
+    RESAMPLED,
+    case_of,
+    marginal_rows,
+    rows_of,
+)
 from privgmm.reproduce.harness.drawing import (
     LOOKS,
     draw_lines,

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from privgmm.reproduce.figures.data import iris, iris_source
-from privgmm.reproduce.figures.methods import ALL, BASELINES, PROVEN, PUBLISHED, RESAMPLED
-from privgmm.reproduce.figures.trial import case_of, marginal_rows, rows_of
+from privgmm.reproduce.figures.methods import (
+    ALL,
+    BASELINES,
+    PROVEN,
+    PUBLISHED,
+    RESAMPLED,
+    case_of,
+    marginal_rows,
+    rows_of,
+)
 from privgmm.reproduce.harness.drawing import (
     draw_lines,
     new_figure,

@@ -17,8 +17,8 @@ from privgmm.reproduce.figures.methods import (
     PUBLISHED,
     RESAMPLED,
     Case,
+    rows_of,
 )
-from privgmm.reproduce.figures.trial import rows_of
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
 from privgmm.reproduce.harness.findings import kl_findings, proven_below_published, trend

@@ -22,8 +22,8 @@ from privgmm.reproduce.figures.methods import (
     SHAPED,
     Case,
     probe,
+    rows_of,
 )
-from privgmm.reproduce.figures.trial import rows_of
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
 from privgmm.reproduce.harness.experiment import (
     Experiment,

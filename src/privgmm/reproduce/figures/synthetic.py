@@ -24,8 +24,9 @@ from privgmm.reproduce.figures.methods import (
     R1SMG_L2,
     RESAMPLED,
     SCALABLE,
+    case_of,
+    rows_of,
 )
-from privgmm.reproduce.figures.trial import case_of, rows_of
 from privgmm.reproduce.harness.drawing import draw_lines
 from privgmm.reproduce.harness.experiment import (
     Experiment,
