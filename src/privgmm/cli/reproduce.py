@@ -36,6 +36,9 @@ def reproduce(
             "times the trials."
         ),
     ] = None,
+    paper_only: Annotated[
+        bool, typer.Option("--paper-only", help="Leave the proven mechanism out; no page.")
+    ] = False,
 ) -> None:
     """Measure the paper's figures anew, with the proven mechanism beside the published one.
 
@@ -44,19 +47,28 @@ def reproduce(
     record-large. Data is read from the folder PRIVGMM_DATA. An interrupted run goes on where it
     stopped.
     """
-    run(figure, trials, jobs or os.cpu_count() or 1, out, seed, page)
+    run(figure, trials, jobs or os.cpu_count() or 1, out, seed, page, paper_only)
 
 
 def run(
-    figure: str, trials: int, jobs: int, out: Path, seed: int, page: Path | None = None
+    figure: str,
+    trials: int,
+    jobs: int,
+    out: Path,
+    seed: int,
+    page: Path | None = None,
+    paper_only: bool = False,
 ) -> None:
     """``privgmm reproduce``: figures of the paper's section V."""
     from privgmm.reproduce.figures import chosen
+    from privgmm.reproduce.figures.methods import PROVEN
     from privgmm.reproduce.harness.runner import reproduce
 
     experiments = chosen(figure)
-    if page is not None and figure != "all":
-        raise InputError("The page tells of every figure; use --page with all.")
+    if page is not None and (figure != "all" or paper_only):
+        raise InputError("The page tells of every figure and mechanism; use --page with all.")
+    if paper_only:
+        experiments = tuple(experiment.without(PROVEN) for experiment in experiments)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

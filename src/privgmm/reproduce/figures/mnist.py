@@ -68,7 +68,10 @@ def _check_accuracy(table: Table) -> tuple[Finding, ...]:
         mine, fitted = (table.curve(m, column).mean for m in (PUBLISHED, RESAMPLED))
         return np.asarray(fitted - mine)
 
-    fitted, mine, ours = (table.curve(m, "accuracy").mean for m in (RESAMPLED, PUBLISHED, PROVEN))
+    fitted, mine, ours = (
+        np.array([table.mean("accuracy", method=m, x=x) for x in table.xs])
+        for m in (RESAMPLED, PUBLISHED, PROVEN)
+    )
     best = np.array(
         [max(table.mean("accuracy", method=m, x=x) for m in BASELINES) for x in table.xs]
     )

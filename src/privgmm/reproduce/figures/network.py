@@ -150,13 +150,13 @@ def run(study: Study, task: Task) -> list[Row]:
     out += _learned(row(_FITTED), synthetic([fitted] * runs, _FITTED), data, task)
     for epsilon in map(float, str(study.settings["epsilons"]).split(",")):
         case = Case(data.X, data.y, fitted, epsilon, data.X_test, data.y_test)
-        seed = stream(task.seed, study.name, epsilon, task.trial, PROVEN)
         design = designed(PUBLISHED, case)
         draws = [stream(task.seed, "draw", task.trial, epsilon, i) for i in range(runs)]
-        for method, mixtures in (
-            (PROVEN, [proven_release(case, seed)] * runs),
-            (PUBLISHED, [design.draw(draw) for draw in draws]),
-        ):
+        released = {PUBLISHED: [design.draw(draw) for draw in draws]}
+        if PROVEN in study.methods:
+            seed = stream(task.seed, study.name, epsilon, task.trial, PROVEN)
+            released[PROVEN] = [proven_release(case, seed)] * runs
+        for method, mixtures in released.items():
             sets = synthetic(mixtures, method, epsilon)
             found = _learned(row(method, epsilon), sets, data, task)
             numbers: dict[str, Any] = closeness(list(dict.fromkeys(mixtures)), fitted, case)

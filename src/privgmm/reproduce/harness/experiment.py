@@ -155,3 +155,13 @@ class Experiment:
     def at(self, *xs: float) -> Experiment:
         """The same experiment at these points only."""
         return replace(self, study=self.study.at(*xs))
+
+    def without(self, method: str) -> Experiment:
+        """The same experiment with a method left out; only what the paper states is then judged."""
+        study = replace(self.study, methods=tuple(m for m in self.study.methods if m != method))
+
+        def check(table: Table) -> tuple[Finding, ...]:
+            return tuple(finding for finding in self.check(table) if finding.by == "paper")
+
+        methods = tuple(m for m in self.methods if m != method)
+        return replace(self, study=study, methods=methods, check=check)
