@@ -114,6 +114,10 @@ def checked(name: str, out: Path) -> Result:
     for claim in HOLDS[name]:
         (finding,) = [f for f in result.findings if f.claim.startswith(claim)]
         assert finding.held, finding.line
+    alone = result.experiment.without("proven")
+    rest = Table(tuple(row for row in table.rows if row.method != "proven"))
+    verdicts = [(f.claim, f.verdict) for f in alone.check(rest)]
+    assert verdicts == [(f.claim, f.verdict) for f in result.findings if f.by == "paper"]
     return result
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import toy
 
+import privgmm
 from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, reproduce
 from privgmm.reproduce.page import notes, numbers, page
 from privgmm.reproduce.page.notes import NOTES
@@ -36,6 +37,7 @@ def test_the_page_tells_claim_measurement_and_reason(result: Result, tmp_path: P
         "Of the paper's 1 statements, 1 held here.",
         "../shared/paper/paper.tex",
         "3 trials a point",
+        f"with privgmm {privgmm.__version__}",
         "- toy",
     ):
         assert part in text
