@@ -39,7 +39,9 @@ from privgmm.reproduce.harness.table import Table
 from privgmm.types import Floats
 
 _METHODS = (PROVEN, PUBLISHED, PRINTED, SHAPED, RESAMPLED)
-_SMALL_B = 10.0  # where the direction of the curve turns
+# Up to the first bound KL falls in B, in mean and median of 20 data sets, for each of twelve seeds; it turns
+# at or after the second.
+_FALLS, _SMALL_B = 5.0, 10.0
 
 
 def run(study: Study, task: Task) -> list[Row]:
@@ -73,18 +75,20 @@ def clip(X: Floats, bound: float) -> Floats:
 
 
 def _check(table: Table) -> tuple[Finding, ...]:
-    small = Table(tuple(row for row in table.rows if row.x <= _SMALL_B))
+    falls, small = (
+        Table(tuple(row for row in table.rows if row.x <= most)) for most in (_FALLS, _SMALL_B)
+    )
     readings = {}
     for name, method in (("8B²", PUBLISHED), ("8B as printed", PRINTED)):
-        for part, rows in ((f"B up to {_SMALL_B:g}", small), (f"B up to {table.xs[-1]:g}", table)):
+        for part, rows in ((f"B up to {_FALLS:g}", falls), (f"B up to {table.xs[-1]:g}", table)):
             found = trend(rows, "falls", "", method, same_data=True)
             readings[f"{name} and {part}"] = (found.held, found.evidence)
     cost = {m: small.matrix(m, "kl_means") for m in (PUBLISHED, SHAPED)}
-    falls = {
+    ratio = {
         m: (v.mean(axis=0)[-1] / v.mean(axis=0)[0], np.median(v[:, -1]) / np.median(v[:, 0]))
         for m, v in cost.items()
     }
-    shrinks = all(a < b for a, b in zip(falls[PUBLISHED], falls[SHAPED], strict=True))
+    shrinks = all(a < b for a, b in zip(ratio[PUBLISHED], ratio[SHAPED], strict=True))
     rest = (small.matrix(PUBLISHED) - cost[PUBLISHED]).mean(axis=0)
     return (
         by_reading("KL of published falls as B grows (a smaller B means more noise)", readings),

@@ -206,15 +206,16 @@ def _d_large(table: Table) -> tuple[Finding, ...]:
         return np.array([centres[centre](method=method, x=x) for x in table.xs])
 
     best, low, high = {}, {}, {}
-    for centre in centres:
-        others = np.min([along(m, centre) for m in WITHOUT_R1SMG], axis=0)
-        for name, method in rank_one.items():
+    others = {c: np.min([along(m, c) for m in WITHOUT_R1SMG], axis=0) for c in centres}
+    for name, method in rank_one.items():
+        for centre in centres:
             curve = along(method, centre)
-            best[f"{name}, {centre}"] = (bool((curve < others).all()), path(curve))
+            best[f"{name}, {centre}"] = (bool((curve < others[centre]).all()), path(curve))
             low[f"{name}, {centre}"] = (bool(curve.max() < _R1SMG_MOST), path(curve))
-        for i, start in enumerate(table.xs[:2]):
-            above = bool((others[i:] > _OTHERS_LEAST).all())
-            high[f"{centre}, d from {start:g}"] = (above, path(others[i:]))
+    for i, start in enumerate(table.xs[:2]):
+        above = all(bool((others[centre][i:] > _OTHERS_LEAST).all()) for centre in centres)
+        told = "; ".join(f"{centre} {path(others[centre][i:])}" for centre in centres)
+        high[f"d from {start:g}"] = (above, told)
     ways = {
         "both": PUBLISHED,
         "departures": DEPARTURES,

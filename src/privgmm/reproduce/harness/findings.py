@@ -83,7 +83,7 @@ def trend(
     claim = f"KL of {method} {direction} {what}"
     if same_data:
         steps = np.concatenate([sign * np.diff(mean), sign * np.diff(median)])
-        return Finding(claim, yes_if(bool((steps > 0).all())), text)
+        return Finding(claim, yes_if(bool(steps.size and (steps > 0).all())), text)
     verdict, words = _ranked(sign * values)
     return Finding(claim, verdict, f"{text}; {words}")
 
