@@ -236,7 +236,13 @@ def _ordered(table: Table, path: str) -> Finding:
     level = _LEVEL / len(steps)
     verdict: Verdict = "yes" if max(up) < level else "no" if min(down) < level else "open"
     told = ", ".join(f"{p:.1g}" for p in up)
-    return Finding(claim, verdict, f"{path} as ε grows; p of each step {told} (Wilcoxon)")
+    ends = float(wilcoxon(finals[-1] - finals[0], alternative="greater").pvalue)
+    return Finding(
+        claim,
+        verdict,
+        f"{path} as ε grows; p of each step {told}, of the largest against the smallest {ends:.1g} "
+        "(Wilcoxon)",
+    )
 
 
 def draw(experiment: Experiment, table: Table) -> Any:
