@@ -214,8 +214,8 @@ def _d_large(table: Table) -> tuple[Finding, ...]:
             low[f"{name}, {centre}"] = (bool(curve.max() < _R1SMG_MOST), path(curve))
     for i, start in enumerate(table.xs[:2]):
         above = all(bool((others[centre][i:] > _OTHERS_LEAST).all()) for centre in centres)
-        told = "; ".join(f"{centre} {path(others[centre][i:])}" for centre in centres)
-        high[f"d from {start:g}"] = (above, told)
+        text = "; ".join(f"{centre} {path(others[centre][i:])}" for centre in centres)
+        high[f"d from {start:g}"] = (above, text)
     ways = {
         "both": PUBLISHED,
         "departures": DEPARTURES,
