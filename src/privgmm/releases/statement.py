@@ -6,19 +6,21 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from privgmm.releases.guarantee import Guarantee, budget_rows
 from privgmm.releases.registry import registry_yaml
 from privgmm.releases.release import Release
+from privgmm.releases.told import told
 from privgmm.releases.wording import (
     HOW_FAR_OFF,
     badges,
     best_guess,
+    counted,
     guess_between,
     known_limits,
     not_usable,
     printable,
+    share_with_error,
+    short_number,
     with_error,
 )
 
@@ -130,7 +132,9 @@ def _facts(release: Release) -> Table:
 
 
 def _model(release: Release) -> str:
-    words = f"{release.mixture.n_classes} classes, {release.mixture.dim} features"
+    words = f"{counted(release.mixture.n_classes, 'class', 'classes')}, {counted(len(release.columns), 'column')}"
+    if release.preprocessing:
+        words += f" ({release.mixture.dim} after preprocessing)"
     if release.components is None:
         return words
     return f"{words}, {release.components.owners.size} Gaussians"
@@ -154,40 +158,47 @@ def _weights(release: Release) -> Table:
     mixture, errors = release.mixture, release.errors
     table = _table("Share of each class", printable(release.label_name, 40), "share")
     for k, name in enumerate(mixture.classes[:_MAX_CLASSES]):
-        error = "" if errors is None else f" ± {100 * errors.weights[k]:.2g}"
-        table.add_row(_text(name), f"{100 * mixture.weights[k]:.2f}{error} %")
+        error = None if errors is None else errors.weights[k]
+        table.add_row(_text(name), share_with_error(mixture.weights[k], error))
     if mixture.n_classes > _MAX_CLASSES:
         table.add_row(f"and {mixture.n_classes - _MAX_CLASSES} more", "")
     return table
 
 
 def _means(release: Release, width: int) -> Iterator[Table]:
-    """Means and deviations, the longer of features and classes going down, in as many tables as the width asks for."""
-    mixture, errors = release.mixture, release.errors
-    spread = np.sqrt(np.diagonal(mixture.covariances, axis1=1, axis2=2))
-    features = [printable(name, _LONGEST_NAME) for name in release.model_names]
-    classes = [printable(name, _LONGEST_NAME) for name in mixture.classes]
-    down_features = mixture.dim > mixture.n_classes
-    down, across = (features, classes) if down_features else (classes, features)
+    """Means and shares, the longer of columns and classes going down, in as many tables as the width asks for."""
+    lines = [line for column in told(release) for line in column]
+    columns = [printable(line.name, _LONGEST_NAME) for line in lines]
+    classes = [printable(name, _LONGEST_NAME) for name in release.mixture.classes]
+    down_columns = len(columns) > len(classes)
+    down, across = (columns, classes) if down_columns else (classes, columns)
 
     def cell(row: int, column: int) -> str:
-        k, j = (column, row) if down_features else (row, column)
-        mean = with_error(mixture.means[k, j], None if errors is None else errors.means[k, j])
-        return f"{mean} ({spread[k, j]:.3g})"
+        k, line = (column, lines[row]) if down_columns else (row, lines[column])
+        error = None if line.error is None else float(line.error[k])
+        if line.deviations is None:
+            return share_with_error(float(line.values[k]), error)
+        return f"{with_error(float(line.values[k]), error)} ({short_number(line.deviations[k])})"
 
-    title = "Mean (standard deviation)" if errors is None else "Mean ± error (standard deviation)"
+    title = (
+        "Mean (standard deviation)"
+        if release.errors is None
+        else "Mean ± error (standard deviation)"
+    )
+    if any(line.share for line in lines):
+        title += "; share of the class" + ("" if release.errors is None else " ± error")
     left_out = [
         f"first {most} of {len(names)} {what}"
         for names, most, what in (
-            (down, _MOST_DOWN, "features" if down_features else "classes"),
-            (across, _MOST_ACROSS, "classes" if down_features else "features"),
+            (down, _MOST_DOWN, "lines" if down_columns else "classes"),
+            (across, _MOST_ACROSS, "classes" if down_columns else "columns"),
         )
         if len(names) > most
     ]
     if left_out:
         title += f" ({', '.join(left_out)}; --json has all)"
     down, across = down[:_MOST_DOWN], across[:_MOST_ACROSS]
-    corner = "feature" if down_features else printable(release.label_name, _LONGEST_NAME)
+    corner = "column" if down_columns else printable(release.label_name, _LONGEST_NAME)
     cells = [[cell(row, column) for column in range(len(across))] for row in range(len(down))]
     named = max(len(name) for name in (corner, *down))
     wide = [max(map(len, texts)) for texts in zip(across, *cells, strict=True)]

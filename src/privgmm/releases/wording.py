@@ -15,6 +15,7 @@ import numpy as np
 from privgmm.model.components import ComponentMixture
 from privgmm.releases.guarantee import Guarantee
 from privgmm.releases.release import Release
+from privgmm.releases.told import usable_columns
 from privgmm.types import PersonUnit
 
 # Joiners that emoji and several scripts need; every other invisible character is spelled out.
@@ -201,12 +202,30 @@ def with_error(value: float, error: float | None) -> str:
     return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
+def share_with_error(share: float, error: float | None) -> str:
+    """A share in per cent, in the same way; a positive one never reads as zero."""
+    if error is None or error <= 0:
+        return "< 0.05 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+    return f"{with_error(100 * share, 100 * error)} %"
+
+
+def short_number(value: float) -> str:
+    """Three digits, or the whole part of a number that has more; powers of ten only beyond reach."""
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """1 class, 2 classes."""
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
 def not_usable(release: Release) -> tuple[str, ...]:
     """One sentence per class or column that noise hides; none where all can be used or nothing is told."""
     if release.errors is None:
         return ()
-    usable = release.errors.usable_columns
-    names = [printable(name, 40) for name in release.model_names]
+    usable = usable_columns(release)
+    own = release.model_names if release.encoding is None else release.feature_names
+    names = [printable(name, 40) for name in own]
     classes = [printable(name, 40) for name in release.mixture.classes]
     lost_class, lost_column = ~usable.any(axis=1), ~usable.any(axis=0)
     if lost_class.all():

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from privgmm.model.columns import Column
-from privgmm.model.mixture import Mixture
+from privgmm.model.margins import SCORES
 from privgmm.model.picture import View, plot_range, spread
 from privgmm.model.uncertainty import Interval
 from privgmm.releases import Release
-from privgmm.releases.wording import printable, with_error
+from privgmm.releases.told import Numbers, Told, told
+from privgmm.releases.wording import printable, share_with_error, with_error
 from privgmm.report import panels
 from privgmm.report.numbers import column, number
 from privgmm.report.reference import Reference
@@ -24,6 +26,9 @@ PREVIEW_COLUMNS = 10
 PREVIEW_SEED = 0
 # Beyond this many numbers a table on a page helps nobody; the release file has them all.
 MAX_PARAMETERS = 2000
+# Bars of a margin's picture, and the part of the range that stays free at either end, so that a spike there shows.
+_MOST_BARS = 60
+_BEYOND = 0.02
 
 
 @dataclass(frozen=True)
@@ -66,38 +71,95 @@ def class_rows(release: Release, keys: list[str]) -> tuple[ClassRow, ...]:
     )
 
 
-def feature_blocks(release: Release, view: View, private: Reference | None) -> list[dict[str, Any]]:
-    """Per feature shown: its name and one (class index, svg) per class shown."""
+def feature_blocks(
+    release: Release, shown: Numbers | None, view: View, private: Reference | None
+) -> list[dict[str, Any]]:
+    """Per column of numbers shown: its name and one (class index, svg) per class shown."""
     from markupsafe import Markup
 
-    mixture, deviations, errors = release.mixture, spread(release.mixture), release.errors
+    if shown is None:
+        return []
+    deviations, lines = spread(shown.mixture), _lines(release, shown)
     blocks = []
     for j in view.features:
-        extent = _extent(mixture, j, view, private)
+        line = lines[j]
+        extent, edges = _extent(release, shown, j, view, private)
         pictures = []
         for k in view.classes:
-            mean, deviation = float(mixture.means[k, j]), float(deviations[k, j])
+            mean, deviation = float(shown.mixture.means[k, j]), float(deviations[k, j])
             label = (
-                f"Density of {_short(release.model_names[j])} in class "
-                f"{_short(mixture.classes[k])}: mean {number(mean)}, "
+                f"Density of {_short(shown.names[j])} in class "
+                f"{_short(shown.mixture.classes[k])}: mean {number(mean)}, "
                 f"standard deviation {number(deviation)}"
             )
-            whisker = None if errors is None else _ends(errors.intervals.means, k, j)
-            if whisker is not None:
+            whisker = None
+            if line.low is not None and line.high is not None:
+                whisker = float(line.low[k]), float(line.high[k])
                 label += f"; the mean lies between {number(whisker[0])} and {number(whisker[1])}"
-            curve = None if private is None else _private_curve(private, k, j, extent)
-            svg = panels.marginal(k, mean, deviation, extent, label, f"m{k}-{j}", curve, whisker)
+            if release.margins is None or edges is None:
+                curve = panels.bell_curve(mean, deviation, extent)
+            else:
+                shares = _shares(release.margins.quantiles[k, shown.places[j]], edges)
+                curve = panels.bar_curve(edges, shares, extent)
+            rows = None if private is None else _private_curve(private, k, j, extent, edges)
+            svg = panels.marginal(k, curve, extent, label, f"m{k}-{j}", rows, whisker)
             pictures.append((k, Markup(svg)))
-        blocks.append({"name": release.model_names[j], "panels": pictures})
+        blocks.append({"name": shown.names[j], "panels": pictures})
     return blocks
 
 
-def pair_panels(release: Release, view: View, keys: list[str]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class LevelCell:
+    """The share of a level in one class, the same as a text, and the private rows' own."""
+
+    share: float
+    text: str
+    usable: bool
+    private: float | None
+
+
+def category_blocks(
+    release: Release, view: View, private: Reference | None
+) -> list[dict[str, Any]]:
+    """Per category: its name and, line by line, the name of a level and its share in every class shown."""
+    blocks: list[dict[str, Any]] = []
+    if release.encoding is None:
+        return blocks
+    for j, (stated, lines) in enumerate(zip(release.columns, told(release), strict=True)):
+        if stated.type != "category":
+            continue
+        rows = [
+            (
+                line.name.removeprefix(f"{stated.name} = "),
+                [_level_cell(line, k, j, private) for k in view.classes],
+            )
+            for line in lines
+        ]
+        blocks.append({"name": stated.name, "levels": rows})
+    return blocks
+
+
+def _level_cell(line: Told, k: int, j: int, private: Reference | None) -> LevelCell:
+    error = None if line.error is None else float(line.error[k])
+    share = float(line.values[k])
+    real = None if private is None else private.share(k, j, line.cells)
+    return LevelCell(share, share_with_error(share, error), bool(line.usable[k]), real)
+
+
+def pair_panels(
+    release: Release, shown: Numbers | None, view: View, keys: list[str]
+) -> list[dict[str, Any]]:
     """The lower triangle of a scatter matrix: (row, column) on the grid, names and svg."""
     from markupsafe import Markup
 
-    mixture, names = release.mixture, release.model_names
-    extents = {j: _extent(mixture, j, view, None) for j in view.pair_features}
+    if shown is None:
+        return []
+    mixture, names = shown.mixture, shown.names
+    extents = {j: _bell_extent(shown, j, view, None) for j in view.pair_features}
+    lines = _lines(release, shown)
+    means = None
+    if release.errors is not None:
+        means = Interval(*(np.stack([getattr(line, end) for line in lines], axis=1) for end in ("low", "high")))  # fmt: skip
     found = []
     for row, y in enumerate(view.pair_features):
         for left, x in enumerate(view.pair_features[:row]):
@@ -110,7 +172,7 @@ def pair_panels(release: Release, view: View, keys: list[str]) -> list[dict[str,
                 (extents[x], extents[y]),
                 label,
                 f"p{x}-{y}",
-                None if release.errors is None else release.errors.intervals.means,
+                means,
             )
             found.append(
                 {"row": row, "column": left + 1, "x": names[x], "y": names[y], "svg": Markup(svg)}
@@ -120,37 +182,33 @@ def pair_panels(release: Release, view: View, keys: list[str]) -> list[dict[str,
 
 @dataclass(frozen=True)
 class Cell:
-    """Mean and standard deviation of a class in one feature, as texts, and whether they can be used."""
+    """Mean and standard deviation, or share, of a class, as texts, and whether they can be used."""
 
-    mean: str
+    value: str
     deviation: str
     usable: bool
 
 
-def parameter_rows(release: Release) -> list[list[Cell]]:
-    """Per feature and class, with errors where they are told; empty when there are too many."""
-    mixture, errors = release.mixture, release.errors
-    if mixture.n_classes * mixture.dim > MAX_PARAMETERS:
+def parameter_rows(release: Release) -> list[tuple[str, list[Cell]]]:
+    """Line by line, with errors where they are told; empty when there are too many."""
+    lines = [line for column in told(release) for line in column]
+    if len(lines) * release.mixture.n_classes > MAX_PARAMETERS:
         return []
-    if errors is None:
-        means = [column(values) for values in mixture.means.T.tolist()]
-        deviations = [column(values, 3) for values in spread(mixture).T.tolist()]
-        return [
-            [Cell(mean, deviation, True) for mean, deviation in zip(*cells, strict=True)]
-            for cells in zip(means, deviations, strict=True)
-        ]
-    wide = spread(mixture)
-    return [
-        [
-            Cell(
-                _minus(with_error(mixture.means[k, j], errors.means[k, j])),
-                _minus(with_error(wide[k, j], errors.deviations[k, j])),
-                bool(errors.usable_columns[k, j]),
-            )
-            for k in range(mixture.n_classes)
-        ]
-        for j in range(mixture.dim)
-    ]
+    return [(line.name, _cells(line)) for line in lines]
+
+
+def _cells(line: Told) -> list[Cell]:
+    every, wide, off = range(line.values.size), line.deviations, line.deviation_error
+    errors: list[float | None] = [None] * line.values.size if line.error is None else line.error.tolist()  # fmt: skip
+    if wide is None:
+        texts = [share_with_error(v, e) for v, e in zip(line.values.tolist(), errors, strict=True)]
+        return [Cell(text, "", bool(line.usable[k])) for k, text in enumerate(texts)]
+    if line.error is None or off is None:
+        means, deviations = column(line.values.tolist()), column(wide.tolist(), 3)
+    else:
+        means = [_minus(with_error(line.values[k], line.error[k])) for k in every]
+        deviations = [_minus(with_error(wide[k], off[k])) for k in every]
+    return [Cell(means[k], deviations[k], bool(line.usable[k])) for k in every]
 
 
 def preview(release: Release) -> dict[str, Any]:
@@ -181,28 +239,65 @@ def _texts(stated: Column, cells: Floats) -> list[str]:
     return ["–" if np.isnan(c) else next(there) for c in cells]
 
 
-def _extent(mixture: Mixture, j: int, view: View, private: Reference | None) -> tuple[float, float]:
+def _lines(release: Release, shown: Numbers) -> list[Told]:
+    """What is told of the means of the columns of numbers."""
+    every = told(release)
+    return [every[j][0] for j in shown.columns]
+
+
+def _bell_extent(shown: Numbers, j: int, view: View, private: Reference | None) -> panels.Range:
     """The axis range of feature j over the classes shown, private fits included when given."""
-    shown = list(view.classes)
-    means, deviations = mixture.means[shown, j], spread(mixture)[shown, j]
+    classes = list(view.classes)
+    means, deviations = shown.mixture.means[classes, j], spread(shown.mixture)[classes, j]
     if private is not None:
-        fitted = np.isfinite(private.deviations[shown, j])
-        means = np.append(means, private.means[shown, j][fitted])
-        deviations = np.append(deviations, private.deviations[shown, j][fitted])
+        fitted = np.isfinite(private.deviations[classes, j])
+        means = np.append(means, private.means[classes, j][fitted])
+        deviations = np.append(deviations, private.deviations[classes, j][fitted])
     return plot_range(means, deviations)
 
 
+def _extent(
+    release: Release, shown: Numbers, j: int, view: View, private: Reference | None
+) -> tuple[panels.Range, Floats | None]:
+    """The axis range of a column and, where its shape is known, the edges of bars: whole steps if they are stated."""
+    low, high = _bell_extent(shown, j, view, private)
+    if release.margins is None:
+        return (low, high), None
+    q = release.margins.quantiles[list(view.classes), shown.places[j]]
+    low, high = max(low, float(q.min())), min(high, float(q.max()))
+    step = shown.stated[j].step
+    if step is not None and 0 <= high - low < 1e6 * step:
+        width = step * max(1.0, np.ceil((high - low) / step / _MOST_BARS))
+        first = step * np.floor(low / step + 0.5) - step / 2
+        bars = max(1, int(np.ceil((high + step / 2 - first) / width - 1e-9)))
+        edges = first + width * np.arange(bars + 1)
+    else:
+        reach = max((high - low) * _BEYOND, 1e-9 * max(abs(low), abs(high)), np.finfo(float).tiny)
+        edges = np.linspace(low - reach, high + reach, _MOST_BARS + 1)
+    return (float(edges[0]), float(edges[-1])), edges
+
+
+def _shares(quantile: Floats, edges: Floats) -> Floats:
+    """What part of a margin lies between edges; what lies beyond them is in none."""
+    below = ndtr(np.interp(edges, *_rising(quantile), left=-np.inf, right=np.inf))
+    return np.asarray(np.diff(below))
+
+
+def _rising(quantile: Floats) -> tuple[Floats, Floats]:
+    """Values and scores of a margin with one score, the last, for every value that several have."""
+    last = np.append(np.diff(quantile) > 0, True)
+    return quantile[last], SCORES[last]
+
+
 def _private_curve(
-    private: Reference, k: int, j: int, extent: tuple[float, float]
+    private: Reference, k: int, j: int, extent: panels.Range, edges: Floats | None
 ) -> panels.PrivateCurve:
-    edges, density = private.histogram(k, j, *extent)
-    return panels.PrivateCurve(
-        float(private.means[k, j]), float(private.deviations[k, j]), edges, density
-    )
-
-
-def _ends(interval: Interval, k: int, j: int) -> tuple[float, float]:
-    return float(interval.low[k, j]), float(interval.high[k, j])
+    """Bars as wide as the released ones; a fitted bell only where a bell is released."""
+    if edges is None:
+        found, density = private.histogram(k, j, *extent)
+        mean, deviation = float(private.means[k, j]), float(private.deviations[k, j])
+        return panels.PrivateCurve(mean, deviation, found, density)
+    return panels.PrivateCurve(np.nan, np.nan, edges, private.density(k, j, edges))
 
 
 def _minus(text: str) -> str:

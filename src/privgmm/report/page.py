@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from privgmm.model.picture import choose, class_keys
 from privgmm.releases import Release
 from privgmm.releases.guarantee import budget_rows
+from privgmm.releases.told import numbers
 from privgmm.releases.wording import (
     HOW_FAR_OFF,
     badges,
@@ -21,7 +22,14 @@ from privgmm.releases.wording import (
     not_usable,
     printable,
 )
-from privgmm.report.model import class_rows, feature_blocks, pair_panels, parameter_rows, preview
+from privgmm.report.model import (
+    category_blocks,
+    class_rows,
+    feature_blocks,
+    pair_panels,
+    parameter_rows,
+    preview,
+)
 from privgmm.report.numbers import number, padded, percent
 from privgmm.report.reference import Reference, beside, reference_of
 from privgmm.report.svg import house_style
@@ -68,7 +76,8 @@ def render(release: Release, reference: tuple[ArrayLike, ArrayLike] | None = Non
 
 def _facts(release: Release, private: Reference | None) -> dict[str, Any]:
     mixture, guarantee = release.mixture, release.guarantee
-    view = choose(mixture)
+    shown = numbers(release)
+    view = choose(mixture if shown is None else shown.mixture)
     keys = class_keys([printable(name) for name in mixture.classes])
     return {
         "release": release,
@@ -82,8 +91,10 @@ def _facts(release: Release, private: Reference | None) -> dict[str, Any]:
         "limits": known_limits(guarantee, release.model),
         "budget": budget_rows(guarantee),
         "classes": class_rows(release, keys),
-        "features": feature_blocks(release, view, private),
-        "pairs": pair_panels(release, view, keys),
+        "features": feature_blocks(release, shown, view, private),
+        "categories": category_blocks(release, view, private),
+        "numbers": 0 if shown is None else shown.mixture.dim,
+        "pairs": pair_panels(release, shown, view, keys),
         "parameters": parameter_rows(release),
         "how_far_off": HOW_FAR_OFF if release.errors is not None else "",
         "not_usable": not_usable(release),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,31 @@ _WHISKER_HEIGHT = 0.12
 _STROKE = 0.035
 
 
+class Curve(NamedTuple):
+    """A released density over an extent: points (m, 2) with x in the unit square and heights of which the largest is 1.
+
+    ``scale`` turns densities into such heights.
+    """
+
+    points: Floats
+    scale: float
+
+
+def bell_curve(mean: float, deviation: float, extent: Range) -> Curve:
+    """The density of a Gaussian, with points where the bell bends."""
+    return Curve(np.column_stack(_bell(mean, deviation, extent)), deviation * np.sqrt(2 * np.pi))
+
+
+def bar_curve(edges: Floats, shares: Floats, extent: Range) -> Curve:
+    """The density of shares between edges, as the outline of bars."""
+    density = shares / np.diff(edges)
+    scale = 1 / max(float(density.max()), np.finfo(float).tiny)
+    return Curve(_outline(edges, density * scale, extent), scale)
+
+
 @dataclass(frozen=True, eq=False)
 class PrivateCurve:
-    """What the private rows say about one class and feature: the fit (NaN if none) and a histogram."""
+    """What the private rows say about one class and column: a histogram, and a fit (NaN if there is none)."""
 
     mean: float
     deviation: float
@@ -35,15 +57,14 @@ class PrivateCurve:
 
 def marginal(
     k: int,
-    mean: float,
-    deviation: float,
+    released: Curve,
     extent: Range,
     label: str,
     prefix: str,
     private: PrivateCurve | None = None,
     whisker: Range | None = None,
 ) -> str:
-    """The released density of class k in one feature, scaled to fill the panel.
+    """The released density of class k in one column, scaled to fill the panel.
 
     ``whisker`` is the interval of its mean, drawn under the peak.
     """
@@ -52,17 +73,15 @@ def marginal(
 
     canvas = Canvas(156, 84, margins=(9, 16, 9, 4))
     _floor(canvas, extent)
-    x, y = _bell(mean, deviation, extent)
     top, colour = 1.0, class_colour(k)
     if private is not None:
-        # Heights relative to the released peak 1 / (deviation sqrt(2 pi)).
-        bars = private.density * deviation * np.sqrt(2 * np.pi)
+        bars = private.density * released.scale
         fitted_x, fitted_y = _bell(private.mean, private.deviation, extent)
-        fitted_y = fitted_y * (deviation / private.deviation)
+        fitted_y = fitted_y * (released.scale / (private.deviation * np.sqrt(2 * np.pi)))
         top = float(np.nanmax([1.0, *bars, *fitted_y]))
         outline = _outline(private.edges, bars / top, extent)
         canvas.add(Polygon([(0, 0), *outline, (1, 0)], facecolor=BARS, edgecolor="none"))
-    curve = np.column_stack([x, y / top])
+    curve = released.points / (1.0, top)
     if private is None:
         shade: dict[str, Any] = {"facecolor": colour, "alpha": 0.16, "edgecolor": "none"}
         canvas.add(Polygon([(0, 0), *curve, (1, 0)], **shade))

@@ -14,6 +14,7 @@ from privgmm.model.fitting import fit
 from privgmm.model.labels import labelled_arrays
 from privgmm.model.mixture import Mixture, kl_divergence
 from privgmm.releases import Release
+from privgmm.releases.told import numbers
 from privgmm.releases.wording import printable
 from privgmm.report import panels
 from privgmm.report.numbers import number
@@ -32,11 +33,11 @@ _BEYOND = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The private rows by class, with the fit (eq2) of each class and feature.
+    """The private rows by class, with the fit (eq2) of each class and column of numbers (``releases.told.Numbers``).
 
-    ``means`` and ``deviations`` are (K, d) with NaN where a class has too few rows; ``kl`` is
-    KL(released || fitted), None when (eq2) cannot be fitted. ``cells`` (n, c) are the rows in the user's columns,
-    levels by position and NaN where missing, ``codes`` (n,) their classes.
+    ``rows`` are the numbers by class, NaN where missing, ``means`` and ``deviations`` (K, d) with NaN where a class has
+    too few; ``kl`` is KL(released || fitted), None when (eq2) cannot be fitted. ``cells`` (n, c) are the rows in the
+    user's columns, levels by position and NaN where missing, ``codes`` (n,) their classes.
     """
 
     cells: Floats
@@ -48,13 +49,28 @@ class Reference:
 
     def histogram(self, k: int, j: int, low: float, high: float) -> tuple[Floats, Floats]:
         """Bin edges and the density of feature j in class k over [low, high]."""
-        values = self.rows[k][:, j]
+        values = self._values(k, j)
         # Scott's rule for the bin width; a class without spread gets the finest bins.
         width = 3.49 * self.deviations[k, j] * max(len(values), 1) ** (-1 / 3)
         fewest, most = _BINS
         bins = int(min(max((high - low) / width, fewest), most)) if width > 0 else most
-        counts, edges = np.histogram(values, bins=bins, range=(low, high))
-        return edges, counts / max(len(values), 1) / np.diff(edges)
+        edges = np.linspace(low, high, bins + 1)
+        return edges, self.density(k, j, edges)
+
+    def density(self, k: int, j: int, edges: Floats) -> Floats:
+        """The density of feature j in class k between edges."""
+        values = self._values(k, j)
+        return np.asarray(np.histogram(values, edges)[0] / max(len(values), 1) / np.diff(edges))
+
+    def share(self, k: int, j: int, cells: tuple[float, ...]) -> float:
+        """What part of class k has one of these cells in column j of the user's; NaN is a missing cell."""
+        values = self.cells[self.codes == k, j]
+        found = np.isin(values, cells) | (np.isnan(values) & bool(np.isnan(cells).any()))
+        return float(found.mean()) if found.size else 0.0
+
+    def _values(self, k: int, j: int) -> Floats:
+        values = self.rows[k][:, j]
+        return np.asarray(values[~np.isnan(values)])
 
 
 def reference_of(release: Release, X: ArrayLike, y: ArrayLike) -> Reference:
@@ -66,16 +82,21 @@ def reference_of(release: Release, X: ArrayLike, y: ArrayLike) -> Reference:
             "give the columns the release was made from."
         )
     x, codes, _ = labelled_arrays(release.transform(cells), y, mixture.classes)
-    rows = tuple(x[codes == k] for k in range(mixture.n_classes))
-    means, deviations = np.full((2, *mixture.means.shape), np.nan)
+    cells = np.where(cells == ABSENT, np.nan, cells)
+    shown = numbers(release)
+    chosen = [] if shown is None else list(shown.columns)
+    values = x if release.encoding is None else cells[:, chosen]
+    rows = tuple(values[codes == k] for k in range(mixture.n_classes))
+    means, deviations = np.full((2, mixture.n_classes, values.shape[1]), np.nan)
     # Values near 1e308 have no finite variance: such a class is drawn without a fit.
     with np.errstate(over="ignore", invalid="ignore"):
         for k, members in enumerate(rows):
-            if len(members) >= 2:
-                means[k], deviations[k] = members.mean(axis=0), members.std(axis=0, ddof=1)
+            for j in range(values.shape[1]):
+                there = members[~np.isnan(members[:, j]), j]
+                if there.size >= 2:
+                    means[k, j], deviations[k, j] = there.mean(), there.std(ddof=1)
         kl = _kl(mixture, x, y)
     deviations[~((deviations > 0) & np.isfinite(deviations))] = np.nan
-    cells = np.where(cells == ABSENT, np.nan, cells)
     return Reference(cells, codes, rows, means, deviations, kl)
 
 

@@ -1,0 +1,230 @@
+"""What a release says of the columns of the table, class by class: means of numbers, shares of levels, missing cells.
+
+Where columns hold categories or missing cells the mixture lives in 0/1 columns and filled ones
+(``model.encoding``). Nobody asked about those: here they are undone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privgmm.model.columns import Column, Encoding
+from privgmm.model.mixture import Mixture
+from privgmm.releases.release import Release
+from privgmm.types import Flags, Floats
+
+# At most this part of a column's cells is thought missing.
+_MOST_MISSING = 0.98
+# A 95 % interval in standard errors.
+_REACH = 1.96
+# Least eigenvalue of correlations that were put together pair by pair.
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """One line about a column, arrays (K,): its mean in each class; or the share of a level, or of missing cells.
+
+    ``error``, ``low`` and ``high`` (a 95 % interval) are of the values; None where errors are not told.
+    Shares have no deviations; they count ``cells``: positions of levels, NaN for missing cells.
+    """
+
+    name: str
+    share: bool
+    values: Floats
+    usable: Flags
+    cells: tuple[float, ...] = ()
+    error: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+    deviations: Floats | None = None
+    deviation_error: Floats | None = None
+
+
+def told(release: Release) -> tuple[tuple[Told, ...], ...]:
+    """By column of the table, its lines. After preprocessing these are the columns that the mixture lives in."""
+    if release.encoding is not None:
+        return tuple(
+            _levels(release, release.encoding, j)
+            if column.type == "category"
+            else _number(release, release.encoding, j)
+            for j, column in enumerate(release.columns)
+        )
+    return tuple((_plain(release, j, name),) for j, name in enumerate(release.model_names))
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The columns of numbers, D' of them: a mixture of the cells that are there, and what belongs to each column.
+
+    ``columns`` are positions among the user's, ``places`` among the model's; ``stated`` is what was stated of them, which
+    preprocessing makes void.
+    """
+
+    mixture: Mixture
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    places: tuple[int, ...]
+    stated: tuple[Column, ...]
+
+
+def numbers(release: Release) -> Numbers | None:
+    """The columns of numbers, after preprocessing those of the model; None if all are categories."""
+    encoding, mixture = release.encoding, release.mixture
+    if encoding is None:
+        names, every = release.model_names, tuple(range(mixture.dim))
+        stated = tuple(Column(name) for name in names) if release.preprocessing else release.columns
+        return Numbers(mixture, names, every, every, stated)
+    chosen = [j for j, column in enumerate(encoding.columns) if column.type != "category"]
+    if not chosen:
+        return None
+    means, covariances = [], []
+    for k in range(mixture.n_classes):
+        mean, covariance = _present(encoding, chosen, mixture.means[k], mixture.covariances[k])
+        means.append(mean)
+        covariances.append(covariance)
+    stated = tuple(encoding.columns[j] for j in chosen)
+    return Numbers(
+        Mixture(mixture.weights, np.stack(means), np.stack(covariances), mixture.classes),
+        tuple(column.name for column in stated),
+        tuple(chosen),
+        tuple(encoding.places[j].start for j in chosen),
+        stated,
+    )
+
+
+def usable_columns(release: Release) -> Flags:
+    """(K, c) whether a column can be used in a class; a category if all its levels can, a number if its mean can."""
+    return np.stack(
+        [
+            np.all([line.usable for line in lines if line.share == lines[0].share], axis=0)
+            for lines in told(release)
+        ],
+        axis=1,
+    )
+
+
+def _plain(release: Release, at: int, name: str) -> Told:
+    """A number that is always there, at its place among the model's columns."""
+    mixture, errors = release.mixture, release.errors
+    values, deviations = mixture.means[:, at], np.sqrt(mixture.covariances[:, at, at])
+    if errors is None:
+        return Told(name, False, values, np.ones(values.size, bool), deviations=deviations)
+    low, high = errors.intervals.means
+    return Told(
+        name, False, values, errors.usable_columns[:, at], (), errors.means[:, at], low[:, at], high[:, at],
+        deviations, errors.deviations[:, at],
+    )  # fmt: skip
+
+
+def _number(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
+    """A number; where cells may be missing, of those that are there, and the share of the others."""
+    column, at = encoding.columns[j], encoding.places[j].start
+    filled = _plain(release, at, column.name)
+    if not column.missing:
+        return (filled,)
+    mixture = release.mixture
+    gone = np.clip(mixture.means[:, at + 1], 0.0, _MOST_MISSING)
+    pairs = [_present(encoding, [j], mixture.means[k], mixture.covariances[k]) for k in range(gone.size)]  # fmt: skip
+    values = np.array([mean[0] for mean, _ in pairs])
+    deviations = np.sqrt([covariance[0, 0] for _, covariance in pairs])
+    missing = _share(release, at + 1, f"{column.name} missing", np.nan)
+    number = replace(filled, values=values, deviations=deviations)
+    if filled.error is None or filled.low is None or filled.high is None:
+        return number, missing
+    assert missing.error is not None
+    assert filled.deviation_error is not None
+    # mean = (filled - gone * fill) / (1 - gone): errors of both parts.
+    error = np.hypot(filled.error, (encoding.fills[j] - values) * missing.error) / (1 - gone)
+    low, high = (
+        np.clip(values + (end - filled.values) / (1 - gone), column.lo, column.hi)
+        for end in (filled.low, filled.high)
+    )
+    wide = filled.deviation_error / np.sqrt(1 - gone)
+    return replace(number, error=error, low=low, high=high, deviation_error=wide), missing
+
+
+def _levels(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
+    """The shares of a category's levels in the stated order, and of rare ones together; they add up to one."""
+    column, place, own = encoding.columns[j], encoding.places[j], encoding.levels[j]
+    words = (*column.levels, "missing")
+    lines = {
+        level: _share(release, at, f"{column.name} = {words[level]}", _cell(column, level))
+        for at, level in zip(range(place.start, place.stop), own, strict=True)
+    }
+    total = sum((line.values for line in lines.values()), np.zeros(release.mixture.n_classes))
+    if lines:
+        # Noisy shares of the common levels may add up to more than one.
+        scale = 1 / np.maximum(total, 1.0)
+        lines = {level: _scaled(line, scale) for level, line in lines.items()}
+    rest = encoding.rest(column, own)
+    left = np.clip(1 - total, 0.0, 1.0)
+    usable = np.all([np.ones(left.size, bool), *(line.usable for line in lines.values())], axis=0)
+    name = words[rest[0]] if len(rest) == 1 else f"{len(rest)} other levels"
+    counted = tuple(_cell(column, level) for level in rest)
+    other = Told(f"{column.name} = {name}", True, left, usable, counted)
+    if release.errors is not None:
+        error = np.sqrt(
+            sum((line.error**2 for line in lines.values() if line.error is not None), np.zeros(left.size))
+        )  # fmt: skip
+        ends = (np.clip(left + side * _REACH * error, 0.0, 1.0) for side in (-1, 1))
+        other = Told(other.name, True, left, usable, counted, error, *ends)
+    lines[rest[0]] = other
+    return tuple(lines[level] for level in sorted(lines))
+
+
+def _cell(column: Column, level: int) -> float:
+    """How a level stands in a cell: the one after the last is a missing cell."""
+    return np.nan if level == len(column.levels) else float(level)
+
+
+def _share(release: Release, at: int, name: str, cell: float) -> Told:
+    """How many rows have a 0/1 column on; noise leaves such a mean outside 0 to 1, where no share is."""
+    line = _plain(release, at, name)
+    values = np.clip(line.values, 0.0, 1.0)
+    if line.error is None or line.low is None or line.high is None:
+        return Told(name, True, values, line.usable, (cell,))
+    ends = (np.clip(line.low, 0.0, 1.0), np.clip(line.high, 0.0, 1.0))
+    return Told(name, True, values, line.usable, (cell,), line.error, *ends)
+
+
+def _scaled(line: Told, by: Floats) -> Told:
+    return replace(line, values=line.values * by)
+
+
+def _present(
+    encoding: Encoding, chosen: list[int], mean: Floats, covariance: Floats
+) -> tuple[Floats, Floats]:
+    """Mean (c,) and covariance (c, c) of one class in columns of numbers, by the cells that are there.
+
+    With M = 1 where number x is missing, g its mean and f the fill, x has the mean m = (E x_filled - g f) / (1 - g), and
+    x' = x_filled + (m - f) M is m where missing: cov(x', y') = P(both are there) cov(x, y | both are there).
+    """
+    turn = np.zeros((len(chosen), encoding.dim))
+    here, found = np.ones(len(chosen)), np.empty(len(chosen))
+    flags = np.full(len(chosen), -1)
+    for i, j in enumerate(chosen):
+        column, at = encoding.columns[j], encoding.places[j].start
+        turn[i, at], found[i] = 1.0, mean[at]
+        if column.missing:
+            gone = float(np.clip(mean[at + 1], 0.0, _MOST_MISSING))
+            here[i], flags[i] = 1 - gone, at + 1
+            middle = (mean[at] - gone * encoding.fills[j]) / (1 - gone)
+            found[i] = middle if column.lo is None else np.clip(middle, column.lo, column.hi)
+            turn[i, at + 1] = found[i] - encoding.fills[j]
+    both = np.outer(here, here)
+    for i, a in enumerate(flags):
+        for h, b in enumerate(flags):
+            if a >= 0 and b >= 0:
+                both[i, h] = max(both[i, h] + covariance[a, b], both[i, h] / 2)
+    np.fill_diagonal(both, here)
+    apart = turn @ covariance @ turn.T / both
+    wide = np.sqrt(np.diagonal(apart))
+    values, vectors = np.linalg.eigh(apart / np.outer(wide, wide))
+    if values[0] >= _LEAST:
+        return found, apart
+    nearest = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+    size = wide / np.sqrt(np.diagonal(nearest))
+    return found, nearest * np.outer(size, size)
