@@ -113,7 +113,7 @@ def test_numbers_have_the_decimals_that_their_errors_need(
 def test_the_statement_tells_shares_and_means_with_their_errors() -> None:
     text = " ".join(statement_text(made()).split())
     for words in (
-        "a 75.00 ± 1.2 %",
+        "a 75.0 ± 1.2 %",
         "1.250 ± 0.021 (2)",
         "Mean ± error",
         "not from the population",

@@ -85,7 +85,7 @@ def test_the_statement_says_everything() -> None:
     for words in (
         "counts 4 1.500 7.500 0.2000 64.0%",  # 0.2^2 / 0.25^2
         "moments 10 1.500 10.00 0.1500 36.0%",
-        "ill 50.00 %",
+        "ill 50.0 %",
         "well 2 (2) 3 (2)",
         "the class list",
         "the features of every row",
@@ -155,7 +155,7 @@ def test_names_cannot_drive_the_terminal() -> None:
 def test_large_models_are_cut_with_a_word() -> None:
     text = statement_text(make(classes=list(range(60)), features=[f"f{j}" for j in range(30)]))
     assert "and 20 more" in text
-    assert "first 8 of 30 features" in text
+    assert "first 8 of 30 columns" in text
     assert "f8" not in text
 
 
@@ -164,7 +164,7 @@ def test_many_columns_are_read_from_above_to_below_and_no_number_is_broken() -> 
     text = statement_text(make(classes=["a", "b", "c", "d"], features=features), width=60)
     means = text[text.index("Mean (standard") : text.index("unit ")]
     assert (
-        means.count("\n feature ") == 2
+        means.count("\n column ") == 2
     )  # two tables, since four classes do not fit beside one another
     for name in features:
         assert means.count(f"{name} ") == 2
@@ -223,7 +223,7 @@ def test_hostile_names_survive_yaml() -> None:
 
 
 def limits_of(release):
-    return known_limits(release.guarantee, release.model)
+    return known_limits(release)
 
 
 def test_limits_depend_on_the_unit_and_the_status() -> None:
@@ -238,7 +238,7 @@ def test_several_gaussians_per_class_are_said_in_one_sentence() -> None:
     from privgmm.releases.wording import class_shape
 
     plain = make()
-    assert class_shape(plain.model).startswith("Each class is one Gaussian.")
+    assert class_shape(plain).startswith("Each class is one Gaussian.")
     m, k = plain.mixture, plain.mixture.n_classes
     halves = Mixture(
         np.tile(m.weights / 2, 2), np.tile(m.means, (2, 1)), np.tile(m.covariances, (2, 1, 1))

@@ -67,7 +67,7 @@ def test_hostile_names_do_not_run(hostile_release: Release, tmp_path: Path) -> N
     # Without the policy, so that escaping alone is what keeps the names from running.
     page.write_text(CSP.sub("", text), "utf-8")
     dom = browse(page, tmp_path / "profile", "--dump-dom")
-    assert title(dom).startswith("Release report: 12 classes, 7 features")
+    assert title(dom).startswith("Release report: 12 classes, 7 columns")
     assert "<script" not in dom
     assert "pwned" in dom  # the name is there, as text
 

@@ -166,7 +166,7 @@ def test_any_size_renders_soon_and_small(make_release: Any, n_classes: int, dim:
         assert str(k) in shown.text
     if (n_classes, dim) == (30, 60):
         assert "the 12 heaviest of 30 classes" in shown.text
-        assert "the 10 of 60 features" in shown.text
+        assert "the 10 of 60 columns" in shown.text
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])

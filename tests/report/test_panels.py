@@ -96,7 +96,7 @@ def _points(svg: str) -> list[np.ndarray]:
 
 def test_the_curve_peaks_at_the_mean() -> None:
     with house_style():
-        svg = panels.marginal(0, 2.0, 0.5, (0.0, 4.0), "label", "p")
+        svg = panels.marginal(0, panels.bell_curve(2.0, 0.5, (0.0, 4.0)), (0.0, 4.0), "label", "p")
     curve = max(_points(svg), key=len)
     top = curve[curve[:, 1].argmin()]  # SVG counts downwards
     assert top[0] == pytest.approx(156 / 2, abs=1)
@@ -192,3 +192,10 @@ def test_colours_are_told_apart_with_any_colour_vision(scheme: str) -> None:
         seen = [_lab(np.array(matrix) @ colour) for colour in classes]
         for one, other in itertools.combinations(seen, 2):
             assert np.linalg.norm(one - other) > 20  # CIE76; 2.3 is just noticeable
+
+
+def test_bars_are_as_high_as_their_density_and_the_private_ones_share_their_scale() -> None:
+    edges = np.array([0.0, 1.0, 3.0])
+    curve = panels.bar_curve(edges, np.array([0.5, 0.5]), (0.0, 3.0))
+    assert curve.points[:, 1] == pytest.approx([1, 1, 0.5, 0.5])
+    assert np.array([0.5, 0.25]) * curve.scale == pytest.approx([1, 0.5])

@@ -52,7 +52,7 @@ def test_after_preprocessing_the_page_claims_nothing_in_the_units_of_the_table(p
     page = render(mapped)
     assert "in the units of the table" in render(plain)
     assert "in the units of the table" not in page
-    assert "not the table's own units" in page
+    assert "not in the table's own units" in page
     assert "release.transform(X)" in page
     parameters = page[page.index('id="parameters"') : page.index('id="marginals"')]
     assert [name in parameters for name in ("pc1", "pc2", "<bdi>a</bdi>")] == [True, True, False]

@@ -129,7 +129,7 @@ def _implementation(release: Release) -> dict[str, Any]:
         "post_processing": "The noisy answers were turned into a valid mixture (weights on the "
         "simplex, positive definite covariances); sampling from it costs no further privacy.",
         "justification": printable(guarantee.promise, 900),
-        "utility": " ".join(known_limits(guarantee, release.model)),
+        "utility": " ".join(known_limits(release)),
         "additional_information": "Software: "
         + ", ".join(_plain(tuple(f"{n} {v}" for n, v in release.software.items())))
         + ".",

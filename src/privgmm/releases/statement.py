@@ -75,7 +75,7 @@ def _parts(release: Release, width: int) -> Iterator[Any]:
         ("Assumed public", guarantee.assumed_public),
         ("Not protected", guarantee.not_protected),
         ("Notes", guarantee.notes),
-        ("Known limits", known_limits(guarantee, release.model)),
+        ("Known limits", known_limits(release)),
     ):
         if lines:
             yield _bullets(title, lines)

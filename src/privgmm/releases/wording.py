@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 
-from privgmm.model.components import ComponentMixture
 from privgmm.releases.guarantee import Guarantee
 from privgmm.releases.release import Release
 from privgmm.releases.told import usable_columns
@@ -23,7 +22,7 @@ _JOINERS = {"\u200c", "\u200d"}
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 HOW_FAR_OFF = (
     "Errors are standard errors from noise and clipping: how far a number may be from what this very table "
-    "gives without privacy, not from the population it was drawn from. The file and release.errors hold 95 % intervals."
+    "gives without privacy, not from the population it was drawn from. The file and release.errors hold 95\N{NO-BREAK SPACE}% intervals."
 )
 # More sentences than this tell nobody more.
 _MOST_SENTENCES = 12
@@ -129,25 +128,36 @@ def composition(guarantee: Guarantee) -> str:
     )
 
 
-def class_shape(model: ComponentMixture) -> str:
-    """How many Gaussians a class is made of, in one sentence."""
-    each = model.components_per_class
+def class_shape(release: Release) -> str:
+    """How many Gaussians a class is made of, in one sentence, and what becomes of shapes."""
+    each = release.model.components_per_class
     if each.max() == 1:
+        made = "Each class is one Gaussian"
+    else:
+        some = f"{each.min()} to {each.max()}" if each.min() < each.max() else f"{each.max()}"
+        made = f"Each class is a mixture of {some} Gaussians, {each.sum()} in all"
+        made += ", whose mean and covariance are the ones shown"
+    if release.margins is not None:
         return (
-            "Each class is one Gaussian. Skew, several peaks and hard limits inside a class are "
-            "smoothed away, so synthetic rows can be impossible ones (a negative length, say)."
+            f"{made}, with a shape of its own for every column: synthetic rows have these shapes and obey what was "
+            "stated of the columns, but beyond shapes and correlations they do not know how columns go together."
         )
-    some = f"{each.min()} to {each.max()}" if each.min() < each.max() else f"{each.max()}"
+    if any(column.lo is not None for column in release.columns):
+        return (
+            f"{made}. Skew and several peaks inside {'them' if each.max() > 1 else 'a class'} are smoothed away; synthetic "
+            "rows stay inside the stated ranges."
+        )
     return (
-        f"Each class is a mixture of {some} Gaussians, {each.sum()} in all, whose mean and covariance are the ones "
-        "shown; hard limits inside a class are smoothed away, so synthetic rows can be impossible ones."
+        f"{made}. Skew, several peaks and hard limits inside {'them' if each.max() > 1 else 'a class'} are smoothed "
+        "away, so synthetic rows can be impossible ones (a negative length, say)."
     )
 
 
-def known_limits(guarantee: Guarantee, model: ComponentMixture) -> tuple[str, ...]:
+def known_limits(release: Release) -> tuple[str, ...]:
     """What a careful reader should know before using the release."""
+    guarantee = release.guarantee
     limits = [
-        class_shape(model),
+        class_shape(release),
         "Rare classes carry relatively more noise than common ones; lean on their means and "
         "covariances with care.",
         "Differential privacy hides single rows, not facts about the group: what holds for most of a "

@@ -16,7 +16,7 @@ from privgmm.releases import Release
 from privgmm.releases.told import Numbers, Told, told
 from privgmm.releases.wording import printable, share_with_error, with_error
 from privgmm.report import panels
-from privgmm.report.numbers import column, number
+from privgmm.report.numbers import column, number, percent
 from privgmm.report.reference import Reference
 from privgmm.report.svg import N_COLOURS
 from privgmm.types import Floats
@@ -27,7 +27,7 @@ PREVIEW_SEED = 0
 # Beyond this many numbers a table on a page helps nobody; the release file has them all.
 MAX_PARAMETERS = 2000
 # Bars of a margin's picture, and the part of the range that stays free at either end, so that a spike there shows.
-_MOST_BARS = 60
+_MOST_BARS = 40
 _BEYOND = 0.02
 
 
@@ -39,8 +39,8 @@ class ClassRow:
     colour: int
     name: object
     weight: float
+    share: str  # with its error, where it is told
     bar: float  # share of the longest bar
-    error: float | None = None
     whisker: tuple[float, float] | None = None  # ends of the 95 % interval on the bars' scale
 
 
@@ -50,7 +50,9 @@ def class_rows(release: Release, keys: list[str]) -> tuple[ClassRow, ...]:
     if errors is None:
         heaviest = float(mixture.weights.max())
         return tuple(
-            ClassRow(key, k % N_COLOURS, name, float(weight), float(weight) / heaviest)
+            ClassRow(
+                key, k % N_COLOURS, name, float(weight), percent(weight), float(weight) / heaviest
+            )
             for k, (key, name, weight) in enumerate(
                 zip(keys, mixture.classes, mixture.weights, strict=True)
             )
@@ -63,8 +65,8 @@ def class_rows(release: Release, keys: list[str]) -> tuple[ClassRow, ...]:
             k % N_COLOURS,
             mixture.classes[k],
             float(mixture.weights[k]),
+            share_with_error(float(mixture.weights[k]), float(errors.weights[k])),
             float(mixture.weights[k]) / longest,
-            float(errors.weights[k]),
             (max(float(low[k]), 0.0) / longest, float(high[k]) / longest),
         )
         for k in range(mixture.n_classes)
@@ -220,6 +222,7 @@ def preview(release: Release) -> dict[str, Any]:
     columns = [_texts(release.columns[j], X[:, j]) for j in range(shown)]
     return {
         "names": release.feature_names[:shown],
+        "numbers": [release.columns[j].type != "category" for j in range(shown)],
         "hidden": len(release.feature_names) - shown,
         "rows": [
             (position[label], [cells[i] for cells in columns]) for i, label in enumerate(y.tolist())

@@ -88,7 +88,7 @@ def _facts(release: Release, private: Reference | None) -> dict[str, Any]:
         "badges": badges(guarantee),
         "guess": best_guess(guarantee),
         "guess_between": guess_between(guarantee),
-        "limits": known_limits(guarantee, release.model),
+        "limits": known_limits(release),
         "budget": budget_rows(guarantee),
         "classes": class_rows(release, keys),
         "features": feature_blocks(release, shown, view, private),
