@@ -10,6 +10,7 @@ from privgmm.model.uncertainty import Errors, Interval, Intervals, split
 from privgmm.releases import Guarantee
 from privgmm.releases.statement import statement_text
 from privgmm.releases.told import numbers, told, usable_columns
+from privgmm.report.page import render
 
 COLUMNS = (
     Column("wage", lo=0.0, hi=100.0, missing=True),
@@ -111,3 +112,25 @@ def test_the_statement_speaks_of_the_tables_columns():
     assert "wage missing" in words
     assert "2 classes, 3 columns" in words
     assert "region=" not in words
+
+
+def test_a_notebook_draws_numbers_and_no_switches():
+    release = mixed(errors=True)
+    titles = {axes.get_title() for axes in release.plot().subfigs[0].axes}
+    assert titles == {"wage", "age"}
+    assert "50.0 ± 1.0 %" in release._repr_html_()
+
+
+def test_a_table_of_categories_alone_has_no_picture_of_numbers():
+    columns = (Column("sex", "category", levels=("f", "m")),)
+    encoding = Encoding(columns, (0.0,), ((0,),))
+    cells = np.random.default_rng(0).integers(0, 2, (200, 1)).astype(float)
+    mixture = privgmm.fit(encoding(cells), np.repeat(["a", "b"], 100))
+    guarantee = Guarantee("proven", "record", "replace", 1.0, 1e-5, 0.268, True)
+    release = Release(mixture, guarantee, ("sex",), "kind", columns=columns, encoding=encoding)
+    assert "<img" not in release._repr_html_()
+    with pytest.raises(privgmm.InputError, match="category"):
+        release.plot()
+    page = render(release)
+    assert "There are no columns of numbers" in page
+    assert "sex" in page

@@ -173,7 +173,7 @@ class Mixture(ClassScores):
         """Shares and picture, for notebooks."""
         from privgmm.model.picture import mixture_html
 
-        return mixture_html(self)
+        return mixture_html(self, self.plot())
 
     def _points(self, X: ArrayLike) -> Floats:
         x = numbers(by_name(X, self.feature_names) if self.feature_names else X, "Rows")

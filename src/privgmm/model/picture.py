@@ -228,28 +228,32 @@ def _short(name: object) -> str:
 
 def mixture_html(
     mixture: Mixture,
-    names: Sequence[str] = (),
+    picture: Picture | None,
     label: str = "class",
     head: str = "",
-    errors: Floats | None = None,
+    shares: Sequence[str] = (),
 ) -> str:
-    """Shares and picture of a mixture below ``head``, which is HTML already.
+    """Shares of a mixture below ``head``, which is HTML already, and a picture of it.
 
-    ``errors`` (K,) are the standard errors of the shares, where they are known.
+    ``shares`` are texts with their errors, where those are known.
     """
+    told = shares or [f"{100 * weight:.1f} %" for weight in mixture.weights]
     rows = "".join(
-        f"<tr><td style='text-align:left'>{safe(name)}</td><td>{100 * mixture.weights[k]:.1f} %"
-        f"{'' if errors is None else f' ± {100 * errors[k]:.2g}'}</td></tr>"
-        for k, name in enumerate(mixture.classes[:_MOST_LISTED])
+        f"<tr><td style='text-align:left'>{safe(name)}</td><td>{safe(share)}</td></tr>"
+        for name, share in zip(mixture.classes[:_MOST_LISTED], told, strict=False)
     )
     hidden = mixture.n_classes - _MOST_LISTED
     more = f"<tr><td colspan='2'>and {hidden} more</td></tr>" if hidden > 0 else ""
-    picture = b64encode(plot(mixture, names, label).png()).decode()
+    drawn = ""
+    if picture is not None:
+        data = b64encode(picture.png()).decode()
+        drawn = (
+            f"<img alt='Densities and ellipses of the classes' style='max-width:100%' "
+            f"src='data:image/png;base64,{data}'>"
+        )
     return (
         f"<div>{head}<table><thead><tr><th style='text-align:left'>{safe(label)}</th><th>share"
-        f"{'' if errors is None else ' ± error'}</th></tr></thead><tbody>{rows}{more}</tbody></table>"
-        f"<img alt='Densities and ellipses of the classes' style='max-width:100%' "
-        f"src='data:image/png;base64,{picture}'></div>"
+        f"{' ± error' if shares else ''}</th></tr></thead><tbody>{rows}{more}</tbody></table>{drawn}</div>"
     )
 
 

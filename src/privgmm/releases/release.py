@@ -205,23 +205,30 @@ class Release:
         return parse(read_limited(path, LARGEST_FILE), str(path))
 
     def plot(self) -> Picture:
-        """Densities and ellipses of the heaviest classes as a matplotlib figure.
+        """Densities and ellipses of the heaviest classes, in columns of numbers, as a matplotlib figure.
 
         After preprocessing these are the columns that the mixture lives in, ``model_names``.
         """
         from privgmm.model.picture import plot
+        from privgmm.releases.told import numbers
 
-        return plot(self.mixture, self.model_names, self.label_name)
+        shown = numbers(self)
+        if shown is None:
+            raise InputError("Every column is a category; the report shows their shares.")
+        return plot(shown.mixture, shown.names, self.label_name)
 
     def _repr_html_(self) -> str:
         """Badges, promise, shares and picture, for notebooks."""
         from privgmm.model.picture import mixture_html, safe
-        from privgmm.releases.wording import badges
+        from privgmm.releases.wording import badges, share_with_error
 
         told = "".join(f"<p><b>{safe(badge.title)}</b></p>" for badge in badges(self.guarantee))
         head = f"{told}<p>{safe(self.guarantee.promise, 1000)}</p>"
-        errors = None if self.errors is None else self.errors.weights
-        return mixture_html(self.mixture, self.model_names, self.label_name, head, errors)
+        shares = [] if self.errors is None else self.errors.weights.tolist()
+        texts = [share_with_error(w, e) for w, e in zip(self.mixture.weights, shares, strict=False)]
+        drawn = any(column.type != "category" for column in self.columns)
+        picture = self.plot() if drawn else None
+        return mixture_html(self.mixture, picture, self.label_name, head, texts)
 
     def to_sklearn(self) -> Any:
         """The model as a plain fitted ``sklearn.mixture.GaussianMixture``.
