@@ -1,12 +1,14 @@
 """Synthetic rows beside real rows: wine, covertype and HMEQ, scored by ../shared/compare.py.
 
-    PRIVGMM_DATA=../shared/data python -m bench.synthetic [wine|covertype|hmeq ...]
+    PRIVGMM_DATA=../shared/data python -m bench.synthetic [wine|covertype|hmeq|hmeq-levels ...] [--seeds 0,1,2] [--rows 1000000]
 
-What is stated of the tables is theirs by nature: ranges of the data's description, whole numbers, decimals, levels.
+Means over seeded releases. With ``--rows`` so many rows of the first release are also drawn and held against the statement.
+HMEQ's three counts are stated as integers, and as levels in hmeq-levels. What is stated of the tables is theirs by nature: ranges of the data's description, whole numbers, decimals, levels.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -69,14 +71,14 @@ def covertype() -> tuple[pd.DataFrame, pd.DataFrame, Schema, list[str]]:
     return frame(order[:50_000]), frame(order[50_000:70_000]), schema, []
 
 
-def hmeq() -> tuple[pd.DataFrame, pd.DataFrame, Schema, list[str]]:
-    """The same of the home equity loans."""
+def hmeq(as_levels: bool = False) -> tuple[pd.DataFrame, pd.DataFrame, Schema, list[str]]:
+    """The same of the home equity loans; counts of credit events are integers, or levels."""
     folder = data() / "tables"
     stated = json.loads((folder / "hmeq_domain.json").read_text())
     columns = []
     for name, facts in stated.items():
         missing = name != "LOAN"
-        if name in _HMEQ_COUNTS:
+        if name in _HMEQ_COUNTS and not as_levels:
             columns.append(Column(name, "integer", 0.0, _HMEQ_COUNTS[name], missing=missing))
         elif "lower" in facts:
             lo, hi = float(facts["lower"]), float(facts["upper"])
@@ -94,24 +96,61 @@ def hmeq() -> tuple[pd.DataFrame, pd.DataFrame, Schema, list[str]]:
     )
 
 
-TABLES = {"wine": (wine, (1.0, 4.0)), "covertype": (covertype, (1.0,)), "hmeq": (hmeq, (1.0,))}
+TABLES = {
+    "wine": (wine, (1.0, 4.0)),
+    "covertype": (covertype, (1.0,)),
+    "hmeq": (hmeq, (1.0,)),
+    "hmeq-levels": (lambda: hmeq(as_levels=True), (1.0,)),
+}
 
 
-def main(names: list[str]) -> None:
-    """Print one line of means per table and epsilon."""
+def scorer() -> Any:
+    """The function ``compare`` of ../shared/compare.py."""
     path = data().parent / "compare.py"
     spec = importlib.util.spec_from_file_location("compare", path)
-    if spec is None or spec.loader is None:
+    if spec is None or spec.loader is None or not path.exists():
         sys.exit(f"The scores are those of {path}, which is not there.")
     scores = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(scores)
+    return scores.compare
+
+
+def outside(rows: Any, schema: Schema) -> int:
+    """How many rows of a pyarrow.Table break the statement in any cell."""
+    bad = np.zeros(rows.num_rows, dtype=bool)
+    bad |= ~rows[schema.label].to_pandas().astype(str).isin(list(map(str, schema.classes or ())))
+    for column in schema.columns:
+        cells = rows[column.name].to_pandas()
+        absent = cells.isna().to_numpy()
+        if not column.missing:
+            bad |= absent
+        if column.type == "category":
+            bad |= ~(cells.isin(column.levels).to_numpy() | absent)
+            continue
+        x = cells.to_numpy(dtype=float, na_value=np.nan)
+        right = (x >= column.lo) & (x <= column.hi)
+        if column.step is not None:
+            right &= x == np.round(x, column.decimals or 0)
+        bad |= ~(right | absent)
+    return int(bad.sum())
+
+
+def main() -> None:
+    """Print one line of means per table and epsilon."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", default=list(TABLES))
+    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--rows", type=int, default=0)
+    asked = parser.parse_args()
+    seeds = [int(seed) for seed in asked.seeds.split(",")]
+    compare = scorer()
     warnings.simplefilter("ignore")
-    for name in names or TABLES:
+    for name in asked.tables:
         load, epsilons = TABLES[name]
         train, test, schema, categories = load()
         for epsilon in epsilons:
-            found = []
-            for seed in range(RUNS):
+            found, broken = [], ""
+            for seed in seeds:
                 start = time.perf_counter()
                 r = release(
                     train, schema=schema, unit="record", adjacency="add-remove",
@@ -119,15 +158,19 @@ def main(names: list[str]) -> None:
                 )  # fmt: skip
                 rows = r.sample_table(len(train), seed=seed).to_pandas()
                 took = time.perf_counter() - start
-                score = scores.compare(rows, train, test, schema.label, categories)
+                score = compare(rows, train, test, schema.label, categories)
                 found.append({**score, "seconds": took})
+                if asked.rows and not broken:
+                    wrong = outside(r.sample_table(asked.rows, seed=seed), schema)
+                    broken = f"{wrong} of {asked.rows} rows break the statement"
             means = {key: np.mean([one[key] for one in found]) for key in found[0]}
             print(
                 f"{name} epsilon={epsilon:g}",
                 *(f"{k} {v:.3f}" for k, v in means.items()),
+                broken,
                 flush=True,
             )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -139,6 +139,51 @@ def test_the_statement_names_levels_and_what_is_dropped(frame):
 
 
 def test_what_cannot_hold_categories_says_so(frame):
-    for options in ({"preprocessing": ["log"]}, {"unit": "label"}):
+    for unit in ("label", "record"):
         with pytest.raises(InputError, match="categories or missing cells"):
-            release(frame, schema=SCHEMA, **{"unit": "record", **options})
+            release(frame, schema=SCHEMA, unit=unit, preprocessing=["log"])
+
+
+@pytest.fixture(scope="module")
+def beside_labels(frame):
+    return release(frame, epsilon=1.0, delta=1e-6, unit="label", schema=SCHEMA, seed=1)
+
+
+def test_public_categories_beside_private_labels(beside_labels, frame, tmp_path):
+    drawn = beside_labels.sample_table(20_000, seed=0).to_pandas()
+    assert drawn.columns.tolist() == ["bad", "loan", "debt", "job"]
+    assert drawn.loan.between(0, 100).all()
+    assert drawn.debt.dropna().between(0, 50).all()
+    assert np.allclose(drawn.debt.dropna() * 10, np.rint(drawn.debt.dropna() * 10))
+    assert set(drawn.job.dropna()) <= {"Other", "Office", "Sales", "Rare"}
+    for k in (0, 1):
+        real, mine = frame[frame.bad == k], drawn[drawn.bad == str(k)]
+        assert mine.debt.isna().mean() == pytest.approx(real.debt.isna().mean(), abs=0.04)
+        assert mine.loan.mean() == pytest.approx(real.loan.mean(), abs=1.0)
+        assert mine.debt.mean() == pytest.approx(real.debt.mean(), abs=1.0)
+        assert (mine.job == "Office").mean() == pytest.approx(
+            (real.job == "Office").mean(), abs=0.04
+        )
+    assert drawn.loan.corr(drawn.debt) == pytest.approx(frame.loan.corr(frame.debt), abs=0.1)
+    assert "all feature values" in beside_labels.guarantee.assumed_public
+    beside_labels.save(tmp_path / "r.json")
+    again = Release.load(tmp_path / "r.json")
+    assert again.sample_table(200, seed=3).equals(beside_labels.sample_table(200, seed=3))
+    given = again.sample_table(50, seed=0, given={"job": "Sales", "bad": "1"}).to_pandas()
+    assert set(given.job) == {"Sales"}
+
+
+def test_ranges_need_not_be_stated_beside_private_labels(frame):
+    """Nor need a category have rare levels, or a column that may have missing cells any."""
+    columns = (
+        Column("loan", "integer", missing=True),
+        Column("job", "category", levels=("Other", "Office", "Sales"), missing=True),
+    )
+    stated = Schema("bad", ("0", "1"), None, columns)
+    drawn = (
+        release(frame[:500], epsilon=1.0, delta=1e-6, unit="label", schema=stated, seed=1)
+        .sample_table(2000, seed=0)
+        .to_pandas()
+    )
+    assert drawn.loan.notna().mean() > 0.98
+    assert drawn.loan.dropna().between(frame.loan.min(), frame.loan.max()).all()

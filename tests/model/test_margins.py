@@ -41,6 +41,15 @@ def test_shapes_get_the_correlations_that_were_asked_for():
     assert np.corrcoef(X.T) == pytest.approx(wanted, abs=0.03)
 
 
+def test_columns_far_from_zero_have_the_same_latent_correlations():
+    told = np.stack([np.exp(SCORES), np.maximum(SCORES, 0.3), SCORES])
+    wanted = np.array([[1.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 1.0]])
+    far = told * 1e-3 + 1.0
+    assert latent_correlations(far, wanted) == pytest.approx(
+        latent_correlations(told, wanted), abs=1e-6
+    )
+
+
 def test_impossible_correlations_become_the_nearest_possible():
     told = np.stack([switch(0.01), SCORES])
     latent = latent_correlations(told, np.array([[1.0, 0.99], [0.99, 1.0]]))

@@ -277,6 +277,14 @@ def test_categories_and_missing_cells(door, adjacency):
     check(Case(door, wishes, found[-1], (table,)))
 
 
+@pytest.mark.parametrize("door", ["csv", "pandas", "csv on dask"])
+def test_categories_beside_private_labels(door):
+    """Cells are public there: which levels get a column and how columns are shaped may not depend on a label."""
+    table = _mixed(gaps=True)
+    found = (*_moved(table, "label"), *_moved(table, "label", "zz"))
+    assert check(Case(door, _asking("label", columns=MIXED), table, found))
+
+
 @pytest.mark.parametrize("manner", ["far", "anything", "nothing"])
 def test_categories_and_any_vector_of_the_lattice(manner):
     """Whichever levels get a column and whatever is filled in, a function of the answers chooses it."""

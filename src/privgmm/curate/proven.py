@@ -10,7 +10,7 @@ import numpy as np
 from privgmm.curate.request import Made, Request, warn_of_delta
 from privgmm.curate.statement import assumed_public, limits, notes
 from privgmm.data import Source
-from privgmm.data.features import ArrayFeatures, Features
+from privgmm.data.features import ArrayFeatures, EncodedFeatures, Features
 from privgmm.data.region import Region, stated_region
 from privgmm.data.source import MappedSource
 from privgmm.model.columns import Column, Encoding
@@ -33,6 +33,7 @@ class Rows:
     steps: tuple[Step, ...]
     region: Region | None
     features: Features | None
+    encoding: Encoding | None = None
 
 
 def proven(request: Request) -> Made:
@@ -43,8 +44,8 @@ def proven(request: Request) -> Made:
     )
     rows = _prepared(request, curator)
     curator.look_at(rows.source)
-    encoding: Encoding | None = None
-    if all(column.plain for column in request.columns):
+    encoding = rows.encoding
+    if request.unit == "label" or all(column.plain for column in request.columns):
         found = _estimate(request, rows, curator)
     else:
         from privgmm.proven.record.mixed import release_mixed
@@ -87,9 +88,12 @@ def proven(request: Request) -> Made:
 def _prepared(request: Request, curator: Curator) -> Rows:
     """Preprocess by the rules of the unit, then move the stated region to the unit ball."""
     if not request.preprocessing:
+        plain = all(column.plain for column in request.columns)
+        if request.unit == "label" and not plain:
+            return _encoded(request)
         if request.unit == "label":
             return Rows(request.source, (), None, request.rows.features)
-        if not all(column.plain for column in request.columns):
+        if not plain:
             return Rows(request.source, (), None, None)
         region = stated_region(request.source.dim, **request.stated)
         return Rows(MappedSource(request.source, region.to_unit), (), region, None)
@@ -113,6 +117,15 @@ def _prepared(request: Request, curator: Curator) -> Rows:
     return Rows(MappedSource(source, region.to_unit), prepared.steps, region, None)
 
 
+def _encoded(request: Request) -> Rows:
+    """Categories and missing cells of public features as numbers; the map is a function of these features alone."""
+    from privgmm.proven.label import public_encoding
+
+    encoding = public_encoding(request.rows.features, request.columns)
+    source = MappedSource(request.source, encoding)
+    return Rows(source, (), None, EncodedFeatures(request.rows.features, encoding), encoding)
+
+
 _NOTHING_STATED = {"bounds": None, "radius": None, "center": None}
 
 
@@ -129,6 +142,7 @@ def _estimate(request: Request, rows: Rows, curator: Curator) -> Estimate:
             request.objective,
             totals_public=not request.drop_bad,
             components=request.components_per_class,
+            steps=_steps(request, rows),
         )
     if not request.labelled:
         from privgmm.proven.unlabelled.em import release_unlabelled
@@ -144,6 +158,13 @@ def _estimate(request: Request, rows: Rows, curator: Curator) -> Estimate:
         request.components_per_class,
         shapes=True, grid=None if rows.steps else _grid(request.columns, rows.region),
     )  # fmt: skip
+
+
+def _steps(request: Request, rows: Rows) -> tuple[float | None, ...]:
+    """Distances between values of the model's columns (of the stated ones, where these are encoded)."""
+    if rows.steps:
+        return (None,) * rows.source.dim
+    return tuple(column.step for column in request.columns)
 
 
 def _grid(columns: tuple[Column, ...], region: Region) -> Grid | None:

@@ -15,7 +15,7 @@ from privgmm.data import ArraySource, Source
 from privgmm.data.opening import Opened
 from privgmm.data.region import LARGEST, stated_region
 from privgmm.errors import CautionWarning, ColumnsError, InputError, PrivacyLeakWarning
-from privgmm.model.columns import Column, Encoding
+from privgmm.model.columns import ABSENT, Column, Encoding
 from privgmm.model.components import ComponentMixture
 from privgmm.model.margins import Margins
 from privgmm.model.mixture import Mixture
@@ -144,15 +144,14 @@ def checked(request: Request) -> Request:
     checked_seed(request.seed)
     special = [column.name for column in request.columns if not column.plain]
     if special and (
-        request.unit != "record"
-        or request.mechanism != "proven"
+        request.mechanism != "proven"
         or request.preprocessing
         or not request.labelled
         or request.stated["radius"] is not None
     ):
         raise InputError(
             f"The column {special[0]!r} holds categories or missing cells, which a proven release of labelled rows "
-            "with unit='record' and stated ranges can hold, without preprocessing; or set type = \"drop\"."
+            'can hold, at record level with stated ranges, without preprocessing; or set type = "drop".'
         )
     if special and request.components_per_class != 1:
         raise InputError(
@@ -248,7 +247,8 @@ def _caution(sentence: str) -> None:
 def _refuse_overflowing(request: Request) -> None:
     """Features are public here, so their size may be told; squares of larger ones are not numbers."""
     for rows in request.rows.features.chunks():
-        far = np.flatnonzero(np.abs(rows).max(axis=0, initial=0.0) > LARGEST)
+        there = rows != ABSENT
+        far = np.flatnonzero(np.abs(rows).max(axis=0, initial=0.0, where=there) > LARGEST)
         if far.size:
             problem = ColumnsError(
                 f"Column {{columns}} holds values beyond {LARGEST:g}; rescale it first.",

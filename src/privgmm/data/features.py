@@ -16,6 +16,7 @@ import numpy as np
 from privgmm.data.person_source import PersonSource
 from privgmm.data.source import CHUNK_ROWS, Shares
 from privgmm.data.streamed import StreamedSource
+from privgmm.model.columns import Encoding
 from privgmm.types import Floats, Integers
 
 # Rows (n, d) and their shares (n,): of one person they add up to one.
@@ -149,16 +150,59 @@ class StreamedFeatures:
         return np.ascontiguousarray(rows[:, :-1]), np.ascontiguousarray(rows[:, -1])
 
 
+@dataclass(frozen=True, eq=False)
+class EncodedFeatures:
+    """Features whose cells are categories or may be missing, as numbers: a map of every row by itself."""
+
+    cells: Features
+    encoding: Encoding
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.cells.n_rows
+
+    @property
+    def dim(self) -> int:
+        """The number of encoded columns."""
+        return self.encoding.dim
+
+    @property
+    def n_units(self) -> float:
+        """How many persons the rows count for."""
+        return self.cells.n_units
+
+    def at(self, rows: Integers) -> Floats:
+        """(len(rows), dim) rows with these ascending numbers."""
+        return self.encoding(self.cells.at(rows))
+
+    def shared_at(self, rows: Integers) -> Shared:
+        """Such rows, with how much each counts."""
+        cells, shares = self.cells.shared_at(rows)
+        return self.encoding(cells), shares
+
+    def shared_chunks(self, size: int | None = None) -> Iterator[Shared]:
+        """All rows in order, with how much each counts."""
+        return ((self.encoding(X), shares) for X, shares in self.cells.shared_chunks(size))
+
+    def chunks(self, size: int | None = None) -> Iterator[Floats]:
+        """All rows in order, ``size`` (else CHUNK_ROWS) at a time."""
+        return (self.encoding(X) for X in self.cells.chunks(size))
+
+
 def as_features(X: Floats | Features) -> Features:
     """Arrays are features in memory; anything else is features already."""
     return ArrayFeatures(X) if isinstance(X, np.ndarray) else X
 
 
+def some_rows(n_rows: int, n: int, rng: np.random.Generator) -> Integers:
+    """Ascending numbers of n rows without replacement (all, if there are no more)."""
+    return np.arange(n_rows) if n >= n_rows else np.sort(rng.choice(n_rows, n, replace=False))
+
+
 def subsample(features: Features, n: int, rng: np.random.Generator) -> Shared:
-    """n rows without replacement (all, if there are no more), in their order, with how much each counts."""
-    if n >= features.n_rows:
-        return features.shared_at(np.arange(features.n_rows))
-    return features.shared_at(np.sort(rng.choice(features.n_rows, n, replace=False)))
+    """Such rows, with how much each counts."""
+    return features.shared_at(some_rows(features.n_rows, n, rng))
 
 
 def rechunked(batches: Iterable[Floats], size: int) -> Iterator[Floats]:

@@ -168,6 +168,11 @@ class Encoding:
         return tuple(found)
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """The columns that are no categories."""
+        return tuple(j for j, column in enumerate(self.columns) if column.type != "category")
+
+    @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Ranges of the encoded columns."""
         low, high = np.zeros(self.dim), np.ones(self.dim)
@@ -215,6 +220,19 @@ class Encoding:
             level = np.where(on.any(axis=1), own, other).astype(np.float64)
             out[:, j] = np.where(level == len(column.levels), np.nan, level)
         return out
+
+
+# A level with this part of the rows has a column of its own; others follow their class alone.
+# (HMEQ with five categories of up to 17 levels, record level, epsilon 1: a column for every level takes 60 s and has
+# correlations off by 0.11 instead of 11 s and 0.05.)
+_COMMON = 0.03
+
+
+def own_levels(counts: Floats, total: float) -> tuple[int, ...]:
+    """The levels that are common by these (noisy or public) counts, the commonest first; at least one is left out."""
+    order = np.argsort(-counts, kind="stable")
+    own = [int(at) for at in order if counts[at] > _COMMON * total]
+    return tuple(own[: max(len(order) - 1, 0)])
 
 
 def n_levels(column: Column) -> int:

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from privgmm.errors import InputError
+from privgmm.model.columns import Encoding
 from privgmm.model.sampling import draw_rows
 from privgmm.types import Codes, Floats
 
@@ -25,6 +26,8 @@ _TERMS = 24
 _HALVINGS = 40
 # Latent correlations stay this far from one, and the eigenvalues of their matrix above it.
 _LEAST = 1e-4
+# At most this part of a column's cells is thought missing, and no switch is open less often than this.
+MOST_MISSING, _SELDOM = 0.98, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +145,81 @@ def latent_correlations(quantile: Floats, wanted: Floats) -> Floats:
 
 def _hermite(quantile: Floats) -> Floats:
     """(d, M) coefficients of the normalised Hermite polynomials 1 to M of quantile functions (d, 161)."""
+    # About the mean: far from zero its rounding would be all there is.
+    quantile = quantile - (quantile @ _WEIGHTS)[:, None]
     before, now = np.ones_like(SCORES), SCORES.copy()
     found = []
     for m in range(1, _TERMS + 1):
         found.append(quantile @ (_WEIGHTS * now) / math.sqrt(math.factorial(m)))
         before, now = now, SCORES * now - m * before
     return np.stack(found, axis=1)
+
+
+class ClassScores:
+    """One class: what its encoded mean (D,) and covariance (D, D) say of numbers, switches and their correlations.
+
+    With M = 1 where number x is missing and f its fill, x' = x_encoded - (f - m) M is m where missing; of a category with
+    shares p, v_l = 1[l] + s_l (1[1] + ... + 1[l-1]), s_l = p_l / (1 - p_1 - ... - p_(l-1)), is s_l where an earlier level is on.
+    Both are linear in the encoded row and vary only where they are open, so that cov(x', y') = P(both open) cov(x, y | open).
+    Switches of one category are uncorrelated.
+    """
+
+    def __init__(self, encoding: Encoding, mean: Floats, covariance: Floats) -> None:
+        d = encoding.dim
+        turn, self.present, self.means = np.eye(d), np.ones(d), mean.copy()
+        self.on = np.full(d, np.nan)
+        alone = np.eye(d, dtype=bool)
+        joint = np.ones((d, d))
+        gone: dict[int, float] = {}
+        for j, (column, place) in enumerate(zip(encoding.columns, encoding.places, strict=True)):
+            a = place.start
+            if column.type == "category":
+                p = np.clip(mean[place], 0.0, 1.0)
+                p = p / max(p.sum(), 1.0)
+                left = np.maximum(1 - np.concatenate([[0.0], np.cumsum(p)[:-1]]), _SELDOM)
+                self.on[place] = np.clip(p / left, 0.0, 1.0)
+                self.present[place] = left
+                for i in range(p.size):
+                    turn[a + i, a : a + i] = self.on[a + i]
+                alone[place, place] = True
+            elif column.missing:
+                gone[a] = float(np.clip(mean[a + 1], 0.0, MOST_MISSING))
+                self.on[a + 1], self.present[a] = gone[a], 1 - gone[a]
+                middle = (mean[a] - gone[a] * encoding.fills[j]) / (1 - gone[a])
+                ends = (-np.inf, np.inf) if column.lo is None else (column.lo, column.hi)
+                self.means[a] = np.clip(middle, *ends)
+                turn[a, a + 1] = self.means[a] - encoding.fills[j]
+                alone[a, a + 1] = alone[a + 1, a] = True
+        joint = self.present[:, None] * self.present
+        for a in gone:
+            for b in gone:
+                both = covariance[a + 1, b + 1] + gone[a] * gone[b]
+                joint[a, b] = max(1 - gone[a] - gone[b] + both, joint[a, b] / 2)
+        turned = turn @ covariance @ turn.T
+        number = np.isnan(self.on)
+        spread = np.diagonal(turned) / self.present
+        self.deviations = np.sqrt(
+            np.maximum(np.where(number, spread, self.on * (1 - self.on)), 1e-12)
+        )
+        apart = turned / (joint * self.deviations[:, None] * self.deviations)
+        self.correlations = np.where(alone, np.eye(d), np.clip(apart, -1.0, 1.0))
+
+    @staticmethod
+    def margins(told: Floats, scores: list[ClassScores], choices: list[Floats]) -> Margins:
+        """Margins of all classes: quantiles (K, D, 161) of the encoded columns, then of the choices among rare levels.
+
+        ``choices`` are shares (K, L) of the levels that have no column of their own, for each such category.
+        """
+        latent = np.stack(
+            [latent_correlations(q, s.correlations) for q, s in zip(told, scores, strict=True)]
+        )
+        for shares in choices:
+            more = np.stack([choice(row) for row in shares])
+            told = np.concatenate([told, more[:, None]], axis=1)
+            latent = np.pad(latent, ((0, 0), (0, 1), (0, 1)))
+            latent[:, -1, -1] = 1.0
+        return Margins(told, latent)
+
+    def switches(self) -> Floats:
+        """(D, 161) quantiles of the 0/1 columns; those of numbers are not known here."""
+        return np.stack([switch(0.0 if np.isnan(share) else share) for share in self.on])

@@ -1,8 +1,11 @@
-"""The shape of each column of each class, from noisy histograms and the release itself.
+"""The shape of each column of each class, from noisy histograms or rows under soft labels, and the release itself.
 
-Masses p of small cells are exp(ln b + f), normalised: b is the class's bell, and f a Gaussian process that the counts
+Histograms (record level). Masses p of small cells are exp(ln b + f), normalised: b is the class's bell, and f a Gaussian process that the counts
 must pay for. Where noise hides the shape f stays near zero and the bell is released; the release's mean and
-deviation are observations beside the counts, with their own errors. All of it is post-processing.
+deviation are observations beside the counts, with their own errors.
+
+Rows (label level, where features are public). Each class is the rows by their soft labels, tilted by exp(a t + b t^2) as
+little as brings them to the released mean and deviation. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from privgmm.model.margins import SCORES
 from privgmm.types import Floats
 
 # How a class may differ from its bell: the deviation of a smooth part of f, its reach in cells, and the deviation of
@@ -32,6 +36,10 @@ _TAILS = 0.03
 _NOTHING = -80.0
 # Gauss-Newton turns, and the largest step of f in one of them.
 _TURNS, _STEP = 12, 1.5
+# Newton's turns of a tilt, how often a step is halved at most, and what is no gain (in nats) any more.
+_TILTS, _HALVINGS, _STILL = 30, 30, 1e-7
+# A released mean and second moment are known no better than this, in deviations: shapes need not break for less.
+LEAST_ERROR = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,3 +125,73 @@ def _posterior(A: Floats, y: Floats, base: Floats, C: Floats) -> tuple[Floats, F
         f = f + step * np.minimum(1.0, _STEP / np.maximum(size, 1e-12))
     cost = ((y - fitted) ** 2).sum(axis=1) + np.einsum("mg,mg->m", f, np.linalg.solve(C, f.T).T)
     return p, -0.5 * (cost + np.linalg.slogdet(S)[1])
+
+
+def row_quantiles(x: Floats, labels: Floats, bells: Floats, step: float | None = None) -> Floats:
+    """(K, 161) quantiles of a column of visible rows x (n,) in each class, by soft labels (n, K).
+
+    ``bells`` (4, K) are the released means and deviations and their errors. Values ``step`` apart are spread over
+    their steps, so that rounding gives them back; values that several rows share stay one value.
+    """
+    if step is not None:
+        x = np.round(x / step) * step
+    order = np.argsort(x, kind="stable")
+    x, w = x[order], labels[order] + 1e-300
+    mean, deviation, mean_error, deviation_error = bells
+    t = (x[:, None] - mean) / deviation
+    w = w * np.exp(_tilt(t, w / w.sum(axis=0), mean_error / deviation, deviation_error / deviation))
+    w /= w.sum(axis=0)
+    below = np.cumsum(w, axis=0)
+    if step is not None:
+        ends = np.flatnonzero(np.append(np.diff(x) > step / 2, True))
+        at = np.column_stack([x[ends] - step / 2, x[ends] + step / 2]).ravel()
+        below = np.repeat(below[ends], 2, axis=0)
+        below[::2] = np.vstack([np.zeros(w.shape[1]), below[1:-1:2]])
+    else:
+        at, below = x, below - w / 2
+    levels = ndtr(SCORES)
+    told = np.stack([np.interp(levels, column, at) for column in below.T])
+    return np.maximum.accumulate(told, axis=1)
+
+
+def _tilt(t: Floats, w: Floats, mean_error: Floats, deviation_error: Floats) -> Floats:
+    """(n, K) exponents a t + b t^2 that bring weights w (n, K) closest to mean 0 and second moment 1 of t (n, K).
+
+    The least relative entropy plus what the moments are off by, in their errors e: its dual is
+    b - ln sum w exp(a t + b t^2) - (e_1^2 a^2 + e_2^2 b^2) / 2, which is concave and has one finite optimum.
+    """
+    square = t * t
+    e = np.maximum([mean_error, 2 * deviation_error], LEAST_ERROR) ** 2
+
+    def dual(at: Floats) -> tuple[Floats, Floats, Floats]:
+        """Its value (K,), the exponents (n, K) and the tilted weights (n, K), at a and b (2, K)."""
+        exponent = at[0] * t + at[1] * square
+        top = exponent.max(axis=0)
+        p = w * np.exp(exponent - top)
+        total = p.sum(axis=0)
+        value = at[1] - top - np.log(total) - (e * at * at).sum(axis=0) / 2
+        return value, exponent - top, p / total
+
+    at = np.zeros((2, t.shape[1]))
+    value, exponent, p = dual(at)
+    for _ in range(_TILTS):
+        m1, m2 = (p * t).sum(axis=0), (p * square).sum(axis=0)
+        c11 = (p * (t - m1) ** 2).sum(axis=0) + e[0]
+        c22 = (p * (square - m2) ** 2).sum(axis=0) + e[1]
+        c12 = (p * (t - m1) * (square - m2)).sum(axis=0)
+        slope = np.array([-m1, 1 - m2]) - e * at
+        newton = np.array([c22 * slope[0] - c12 * slope[1], c11 * slope[1] - c12 * slope[0]])
+        newton /= c11 * c22 - c12 * c12
+        gain = (newton * slope).sum(axis=0)
+        if gain.max() < _STILL:
+            break
+        part = np.ones(t.shape[1])
+        for _ in range(_HALVINGS):
+            new = dual(at + part * newton)
+            worse = ~(new[0] >= value)
+            if not worse.any():
+                break
+            part[worse] /= 2
+        at = at + np.where(worse, 0.0, part) * newton
+        value, exponent, p = dual(at)
+    return exponent

@@ -66,7 +66,8 @@ def uncertainty(
     covariances : (S, K, d, d) draws
     released : weights (K,), means (K, d) and covariances (K, d, d) that are published
     """
-    shares = counts / counts.sum(axis=1, keepdims=True)
+    # A draw may give every row to none of the classes.
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     return errors_of(Drawn(counts, shares, means, *split(covariances)), released)
 
 

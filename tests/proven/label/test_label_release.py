@@ -60,7 +60,15 @@ def test_the_release_spends_the_budget_and_no_more() -> None:
 
 def test_labels_are_no_argument_of_the_release() -> None:
     names = list(inspect.signature(release_label).parameters)
-    assert names == ["X", "curator", "n_classes", "objective", "totals_public", "components"]
+    assert names == [
+        "X",
+        "curator",
+        "n_classes",
+        "objective",
+        "totals_public",
+        "components",
+        "steps",
+    ]
     # What is found once and used again is of features only.
     assert list(inspect.signature(public_view).parameters) == ["X", "n_classes", "tuning"]
 

@@ -10,6 +10,7 @@
    ``tilt.py``         soft labels from the cells, bent until they agree with the noisy moments
    ``spread.py``       draws around them: what noise, clipping and the cells leave open
 6. ``decide.py``       one Gaussian per class from the draws, balanced or as the paper has it
+7. ``shapes.py``       the shape of every column, or several Gaussians per class, from rows under soft labels
 ``statistics.py`` holds class moments, ``tuning.py`` every number that was tuned.
 
 No file here sees a label: labels enter through ``Curator.answer`` only. Proofs: docs/proofs/label-sums.md.
@@ -17,5 +18,6 @@ No file here sees a label: labels enter through ``Curator.answer`` only. Proofs:
 
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.release import release_label, release_view
+from privgmm.proven.label.shapes import public_encoding
 
-__all__ = ["PublicView", "public_view", "release_label", "release_view"]
+__all__ = ["PublicView", "public_encoding", "public_view", "release_label", "release_view"]

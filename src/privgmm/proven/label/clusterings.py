@@ -14,13 +14,13 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from privgmm.data.features import Features, as_features, subsample
+from privgmm.data.features import Features, as_features, some_rows
 from privgmm.proven.label.statistics import column_scale
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
 from privgmm.queries.assigned import GaussianRule, mixture_rules
 from privgmm.queries.cell_counts import Partition, joint_codes
-from privgmm.types import Floats
+from privgmm.types import Floats, Integers
 
 # The public part is deterministic: the same features always give the same cells.
 SEED = 0
@@ -55,7 +55,8 @@ class PublicView:
 
     features: Features
     n_classes: int
-    rows: Floats  # some of the features' rows, enough to fit shapes to
+    numbers: Integers  # of some rows, enough to fit shapes to
+    rows: Floats  # these rows
     shares: Floats  # how much each of these counts: of one person they add up to one
     scale: Floats  # (d,) spreads of the columns
     models: tuple[Clustering, ...]  # candidate explanations of the labels
@@ -70,7 +71,8 @@ def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -
     cells, and which of them explains the labels is decided later, from the noisy counts.
     """
     features = as_features(X)
-    rows, shares = subsample(features, tuning.fit_rows, np.random.default_rng(SEED))
+    numbers = some_rows(features.n_rows, tuning.fit_rows, np.random.default_rng(SEED))
+    rows, shares = features.shared_at(numbers)
     scale = column_scale(rows)
     distinct = np.unique(rows, axis=0).shape[0]
     few = n_classes <= tuning.few_classes
@@ -97,7 +99,8 @@ def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -
     else:
         cuts = means[-1:] if rough else means[:2]
     cells = _refinement(features, cuts)
-    return PublicView(features, n_classes, rows, shares, scale, (*mixtures, *means), cells)
+    models = (*mixtures, *means)
+    return PublicView(features, n_classes, numbers, rows, shares, scale, models, cells)
 
 
 def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:

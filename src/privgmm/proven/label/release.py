@@ -5,7 +5,7 @@
    classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
    Else the same cells are counted again, and labels follow a clustering (pure.py).
 3. Posterior draws of (eq2)'s values become a release (decide.py) and its uncertainty.
-4. If more than one Gaussian per class is wanted, the rows under their soft labels say which (components.py).
+4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
 With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
 (eq2)'s fit on any table. This file sees features and noisy answers, never labels.
 """
@@ -16,15 +16,15 @@ import math
 
 import numpy as np
 
-from privgmm.data.features import Features, subsample
+from privgmm.data.features import Features, some_rows
 from privgmm.privacy import Curator
 from privgmm.proven.components import Wanted
 from privgmm.proven.label.cell_table import CellTable, cell_sizes, class_shares, count_cells
 from privgmm.proven.label.clusterings import PublicView, public_view
-from privgmm.proven.label.components import label_components
 from privgmm.proven.label.decide import decide
 from privgmm.proven.label.frames import choose_frames, moment_error
 from privgmm.proven.label.pure import expected_labels, label_models, pure_draws
+from privgmm.proven.label.shapes import Labelled, label_components, label_margins
 from privgmm.proven.label.spread import posterior_draws
 from privgmm.proven.label.statistics import Draws, Moments, moments_under
 from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, weigh
@@ -46,15 +46,17 @@ def release_label(
     objective: Objective = "balanced",
     totals_public: bool = True,
     components: Wanted = 1,
+    steps: tuple[float | None, ...] | None = None,
 ) -> Estimate:
     """Weights (K,), means (K, d), covariances (K, d, d) and their uncertainty; spends all that is left.
 
     X are the public features of all rows, passed over a few times chunk by chunk if they are larger
     than memory. Say ``totals_public=False`` where some rows carry no listed label: the number of rows
-    with one of the classes is then private, in every cell and as a whole.
+    with one of the classes is then private, in every cell and as a whole. With ``steps``, the distances between
+    values of each stated column (None: any value), margins are told too, where each class is one Gaussian.
     """
     view = public_view(X, n_classes, TUNING)
-    return release_view(view, curator, objective, totals_public, TUNING, components)
+    return release_view(view, curator, objective, totals_public, TUNING, components, steps)
 
 
 def release_view(
@@ -64,6 +66,7 @@ def release_view(
     totals_public: bool = True,
     tuning: Tuning = TUNING,
     components: Wanted = 1,
+    steps: tuple[float | None, ...] | None = None,
 ) -> Estimate:
     """``release_label`` for whoever releases labels of the same features more than once."""
     n_classes = view.n_classes
@@ -81,13 +84,18 @@ def release_view(
         table = table.with_another(count(curator.remaining_mu))
         models = label_models(view, table, tuning, rng)
         draws = pure_draws(view, models, table.n_labels, tuning, rng)
-        labelled = view.rows, view.shares, expected_labels(models, view.rows, table.n_labels)
+        soft = expected_labels(models, view.rows, table.n_labels)
+        labelled = Labelled(view.numbers, view.rows, view.shares, soft)
     draws = draws.of_classes(n_classes)
     whole = [moments_under(rows, w[:, None]) for rows, w in view.features.shared_chunks()]
     released = decide(draws, Moments.total(whole), view.scale, objective, tuning)
     found = uncertainty(draws.counts, draws.means, draws.covariances, released)
-    parts = None if components == 1 else label_components(*labelled, released, components)
-    return Estimate(*released, found, parts)
+    parts = None if components == 1 else label_components(labelled, released, components)
+    if steps is None or (parts is not None and parts.owners.size > n_classes):
+        # Components have shapes of their own; margins are those of one Gaussian per class.
+        return Estimate(*released, found, parts)
+    margins = label_margins(view.features, labelled, released, found, steps)
+    return Estimate(*released, found, parts, margins)
 
 
 def _moments_pay(view: PublicView, table: CellTable, mu: float, tuning: Tuning) -> bool:
@@ -112,11 +120,12 @@ def _moment_draws(
     curator: Curator,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> tuple[Draws, tuple[Floats, Floats, Floats]]:
-    """Draws of (eq2)'s values, and rows, how much they count, and the soft labels that agree with the noisy moments."""
+) -> tuple[Draws, Labelled]:
+    """Draws of (eq2)'s values, and rows under the soft labels that agree with the noisy moments."""
     n_units, n_classes, d = view.features.n_units, view.n_classes, view.features.dim
     most = max(tuning.tilt_cells // (n_classes * d), tuning.probe_rows)
-    rows, shares = subsample(view.features, most, rng)
+    numbers = some_rows(view.features.n_rows, most, rng)
+    rows, shares = view.features.shared_at(numbers)
     all_rows = rows.shape[0] == view.features.n_rows
     weight = 1.0 if all_rows else n_units / float(shares.sum())
     guesses = _Guesses(view, table, tuning, rng)
@@ -152,7 +161,7 @@ def _moment_draws(
         tuning,
         rng,
     )
-    return draws, (rows, shares, tilted)
+    return draws, Labelled(numbers, rows, shares, tilted)
 
 
 class _Guesses:

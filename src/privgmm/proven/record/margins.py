@@ -8,7 +8,7 @@ import numpy as np
 
 from privgmm.model.margins import Margins, latent_correlations, quantiles
 from privgmm.model.uncertainty import Errors, split
-from privgmm.proven.margins import Seen, denoised, moments, shares
+from privgmm.proven.margins import LEAST_ERROR, Seen, denoised, moments, shares
 from privgmm.proven.record.locate import Bins, Located
 from privgmm.types import Floats
 
@@ -118,9 +118,9 @@ def _observed(
         parts.append(np.concatenate([shares(_edges(b, k, j), edge) for b in seen]))
         answers.append(np.concatenate([b.tables[k, j] / n for b in seen]))
         error.append(np.concatenate([np.full(b.tables.shape[-1], b.sd[k] / n) for b in seen]))
-    # Mean 0 and second moment 1 in the released deviations; no better known than a hundredth of them.
-    mean_error = np.maximum(bells.mean_errors[at] / deviation, 0.01)
-    square_error = np.maximum(2 * bells.deviation_errors[at] / deviation, 0.01)
+    # Mean 0 and second moment 1 in the released deviations.
+    mean_error = np.maximum(bells.mean_errors[at] / deviation, LEAST_ERROR)
+    square_error = np.maximum(2 * bells.deviation_errors[at] / deviation, LEAST_ERROR)
     zero, one = np.zeros_like(mean), np.ones_like(mean)
     return Seen(
         edges,

@@ -17,8 +17,8 @@ import numpy as np
 
 from privgmm.data.region import Region, stated_region
 from privgmm.data.source import MappedSource, Source
-from privgmm.model.columns import Column, Encoding, Inside, n_levels
-from privgmm.model.margins import Margins, choice, latent_correlations, switch
+from privgmm.model.columns import Column, Encoding, Inside, n_levels, own_levels
+from privgmm.model.margins import MOST_MISSING, ClassScores, Margins
 from privgmm.model.uncertainty import Errors
 from privgmm.privacy import Curator
 from privgmm.proven.objective import Objective
@@ -34,14 +34,8 @@ from privgmm.types import Floats
 
 # hi itself belongs to the last bin of numbers, not to the one after it.
 _CLOSED = 1 + 1e-9
-# A level with this part of the rows, by noisy counts, has a column of its own; others follow their class alone.
-# (HMEQ with five categories of up to 17 levels, epsilon 1: a column for every level takes 60 s and has correlations off by
-# 0.11 instead of 11 s and 0.05.)
-_COMMON = 0.03
 # The deviation of a 0/1 column that is on for half of the rows.
 _SWITCH = 0.5
-# At most this part of a column's cells is thought missing, and no switch is open less often than this.
-_MOST_MISSING, _SELDOM = 0.98, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,15 +154,13 @@ def _least(encoding: Encoding) -> Floats:
 
 
 def _own_levels(columns: tuple[Column, ...], levels: Levels) -> tuple[tuple[int, ...], ...]:
-    """The levels that are common by the noisy counts of all classes, the commonest first; at least one is left out."""
-    found: list[tuple[int, ...]] = []
+    """The levels that are common by the noisy counts of all classes."""
+    found = []
     for j, column in enumerate(columns):
-        counts = np.array(
-            [levels.tables[:, j, levels.bin(column, at)].sum() for at in range(n_levels(column))]
-        )
-        order = np.argsort(-counts, kind="stable")
-        own = [int(at) for at in order if counts[at] > _COMMON * levels.counts.sum()]
-        found.append(tuple(own[: max(len(order) - 1, 0)]))
+        counts = [
+            levels.tables[:, j, levels.bin(column, at)].sum() for at in range(n_levels(column))
+        ]
+        found.append(own_levels(np.array(counts), float(levels.counts.sum())))
     return tuple(found)
 
 
@@ -217,7 +209,7 @@ def _located(
         mean, wide = numbers.means[:, i], np.exp(2 * numbers.log_sd[:, i])
         table = levels.tables[:, j, :bins].copy()
         if column.missing:
-            gone = np.clip(levels.part(j, -1), 0.0, _MOST_MISSING)
+            gone = np.clip(levels.part(j, -1), 0.0, MOST_MISSING)
             fill = encoding.fills[j]
             middle = (1 - gone) * mean + gone * fill
             wide = (1 - gone) * (wide + (mean - middle) ** 2) + gone * (fill - middle) ** 2
@@ -253,7 +245,7 @@ def _margins(
     errors: Errors,
 ) -> Margins:
     """Step 3."""
-    scores = [_Scores(encoding, m, S) for m, S in zip(means, covariances, strict=True)]
+    scores = [ClassScores(encoding, m, S) for m, S in zip(means, covariances, strict=True)]
     told = np.stack([s.switches() for s in scores])
     numbers = [j for j, column in enumerate(encoding.columns) if column.type != "category"]
     if numbers:
@@ -273,16 +265,14 @@ def _margins(
             errors.deviations[:, at],
         )
         told[:, at] = column_quantiles(first, (), bells, levels.grid.top[numbers])
-    latent = np.stack(
-        [latent_correlations(q, s.correlations) for q, s in zip(told, scores, strict=True)]
-    )
-    for j, (_, rest) in encoding.choices.items():
-        bins = [levels.bin(encoding.columns[j], level) for level in rest]
-        more = np.stack([choice(row) for row in _rare(levels.tables[:, j][:, bins], levels.sigma)])
-        told = np.concatenate([told, more[:, None]], axis=1)
-        latent = np.pad(latent, ((0, 0), (0, 1), (0, 1)))
-        latent[:, -1, -1] = 1.0
-    return Margins(told, latent)
+    rare = [
+        _rare(
+            levels.tables[:, j][:, [levels.bin(encoding.columns[j], at) for at in rest]],
+            levels.sigma,
+        )
+        for j, (_, rest) in encoding.choices.items()
+    ]
+    return ClassScores.margins(told, scores, rare)
 
 
 def _rare(counts: Floats, sigma: float) -> Floats:
@@ -296,58 +286,3 @@ def _rare(counts: Floats, sigma: float) -> Floats:
     noise = counts.shape[1] * sigma**2
     own = np.maximum(1 - noise / np.maximum((apart**2).sum(axis=1, keepdims=True), noise), 0.0)
     return np.asarray(np.maximum(expected + own * apart, 0.05 * sigma))
-
-
-class _Scores:
-    """One class: what its encoded mean (D,) and covariance (D, D) say of numbers, switches and their correlations.
-
-    With M = 1 where number x is missing and f its fill, x' = x_encoded - (f - m) M is m where missing; of a category with
-    shares p, v_l = 1[l] + s_l (1[1] + ... + 1[l-1]), s_l = p_l / (1 - p_1 - ... - p_(l-1)), is s_l where an earlier level is on.
-    Both are linear in the encoded row and vary only where they are open, so that cov(x', y') = P(both open) cov(x, y | open).
-    Switches of one category are uncorrelated.
-    """
-
-    def __init__(self, encoding: Encoding, mean: Floats, covariance: Floats) -> None:
-        d = encoding.dim
-        turn, self.present, self.means = np.eye(d), np.ones(d), mean.copy()
-        self.on = np.full(d, np.nan)
-        alone = np.eye(d, dtype=bool)
-        joint = np.ones((d, d))
-        gone: dict[int, float] = {}
-        for j, (column, place) in enumerate(zip(encoding.columns, encoding.places, strict=True)):
-            a = place.start
-            if column.type == "category":
-                p = np.clip(mean[place], 0.0, 1.0)
-                p = p / max(p.sum(), 1.0)
-                left = np.maximum(1 - np.concatenate([[0.0], np.cumsum(p)[:-1]]), _SELDOM)
-                self.on[place] = np.clip(p / left, 0.0, 1.0)
-                self.present[place] = left
-                for i in range(p.size):
-                    turn[a + i, a : a + i] = self.on[a + i]
-                alone[place, place] = True
-            elif column.missing:
-                gone[a] = float(np.clip(mean[a + 1], 0.0, _MOST_MISSING))
-                self.on[a + 1], self.present[a] = gone[a], 1 - gone[a]
-                assert column.lo is not None
-                assert column.hi is not None
-                middle = (mean[a] - gone[a] * encoding.fills[j]) / (1 - gone[a])
-                self.means[a] = np.clip(middle, column.lo, column.hi)
-                turn[a, a + 1] = self.means[a] - encoding.fills[j]
-                alone[a, a + 1] = alone[a + 1, a] = True
-        joint = self.present[:, None] * self.present
-        for a in gone:
-            for b in gone:
-                both = covariance[a + 1, b + 1] + gone[a] * gone[b]
-                joint[a, b] = max(1 - gone[a] - gone[b] + both, joint[a, b] / 2)
-        turned = turn @ covariance @ turn.T
-        number = np.isnan(self.on)
-        spread = np.diagonal(turned) / self.present
-        self.deviations = np.sqrt(
-            np.maximum(np.where(number, spread, self.on * (1 - self.on)), 1e-12)
-        )
-        apart = turned / (joint * self.deviations[:, None] * self.deviations)
-        self.correlations = np.where(alone, np.eye(d), np.clip(apart, -1.0, 1.0))
-
-    def switches(self) -> Floats:
-        """(D, 161) quantiles of the 0/1 columns; those of numbers are not known here."""
-        return np.stack([switch(0.0 if np.isnan(share) else share) for share in self.on])
