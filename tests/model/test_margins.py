@@ -5,7 +5,15 @@ import pytest
 from scipy.special import ndtr
 
 from privgmm.errors import InputError
-from privgmm.model.margins import SCORES, Margins, choice, latent_correlations, quantiles, switch
+from privgmm.model.margins import (
+    SCORES,
+    Margins,
+    choice,
+    latent_correlations,
+    quantiles,
+    shares_between,
+    switch,
+)
 
 
 def test_quantiles_of_a_histogram_stay_in_its_range_and_keep_its_masses():
@@ -61,3 +69,9 @@ def test_margins_of_another_shape_are_refused():
         Margins(np.zeros((1, 2, 5)), np.eye(2)[None])
     with pytest.raises(InputError):
         Margins(-np.broadcast_to(SCORES, (1, 1, SCORES.size)), np.eye(1)[None])
+
+
+def test_shares_between_edges_count_spikes_once_and_nothing_beyond():
+    half = np.maximum(SCORES, 0.0)  # half of the rows at zero, the others a half bell
+    shares = shares_between(half, np.array([-1.0, -0.5, 0.5, 1.0]))
+    assert shares == pytest.approx([0.0, ndtr(0.5), ndtr(1.0) - ndtr(0.5)], abs=1e-3)

@@ -94,6 +94,16 @@ def quantiles(edges: Floats, masses: Floats) -> Floats:
     return np.asarray(np.maximum.accumulate(np.clip(found, edges[0], edges[-1])), dtype=np.float64)
 
 
+def shares_between(quantile: Floats, edges: Floats) -> Floats:
+    """What part of a column with these quantiles (161,) lies between edges; what lies beyond them is in none."""
+    from scipy.special import ndtr
+
+    # Of a value that several scores have, the last counts.
+    last = np.append(np.diff(quantile) > 0, True)
+    below = np.interp(edges, quantile[last], SCORES[last], left=-np.inf, right=np.inf)
+    return np.asarray(np.diff(ndtr(below)))
+
+
 def switch(share: float) -> Floats:
     """(161,) quantiles of a 0/1 column that is above one half for this share of the rows, exactly.
 

@@ -167,7 +167,7 @@ class Mixture(ClassScores):
         """Densities and ellipses of the heaviest classes as a matplotlib figure."""
         from privgmm.model.picture import plot
 
-        return plot(self)
+        return plot(self, self.feature_names)
 
     def _repr_html_(self) -> str:
         """Shares and picture, for notebooks."""

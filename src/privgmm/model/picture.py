@@ -10,11 +10,12 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from privgmm.model.margins import shares_between
 from privgmm.model.mixture import Mixture
 from privgmm.types import Floats
 
@@ -28,6 +29,9 @@ _REACH = 3.5
 # shrink to needles.
 _WIDE = 10.0
 _LARGEST = 1e307
+# Bars of a shape, and the part of the range that stays free at either end, so that a spike there shows.
+_MOST_BARS = 40
+_FREE = 0.02
 # The report's class colours (report.css), told apart with any colour vision.
 COLOURS = ("#18619f", "#d86f0e", "#54a467", "#693451", "#464210", "#5327be", "#9591a3")
 _STYLES = ("-", "--", ":", "-.")
@@ -84,6 +88,17 @@ def plot_range(means: Floats, deviations: Floats) -> tuple[float, float]:
     return low, high
 
 
+def bar_edges(low: float, high: float, step: float | None) -> Floats:
+    """Edges of the bars of a column whose shape is known: a whole number of steps wide, where those are stated."""
+    if step is not None and 0 <= high - low < 1e6 * step:
+        width = step * max(1.0, np.ceil((high - low) / step / _MOST_BARS))
+        first = step * np.floor(low / step + 0.5) - step / 2
+        bars = max(1, int(np.ceil((high + step / 2 - first) / width - 1e-9)))
+        return np.asarray(first + width * np.arange(bars + 1))
+    reach = max((high - low) * _FREE, 1e-9 * max(abs(low), abs(high)), np.finfo(float).tiny)
+    return np.linspace(low - reach, high + reach, _MOST_BARS + 1)
+
+
 def ticks(low: float, high: float, at_most: int) -> list[float]:
     """A few round values inside [low, high]."""
     from matplotlib.ticker import MaxNLocator
@@ -127,7 +142,19 @@ class Picture(Figure):
     _repr_png_ = png
 
 
-def plot(mixture: Mixture, names: Sequence[str] = (), label: str = "class") -> Picture:
+class Shapes(NamedTuple):
+    """Quantiles (K, d, 161) of the columns of a mixture, as margins have them, and the steps between their values."""
+
+    quantiles: Floats
+    steps: tuple[float | None, ...]
+
+
+def plot(
+    mixture: Mixture,
+    names: Sequence[str] = (),
+    label: str = "class",
+    shapes: Shapes | None = None,
+) -> Picture:
     """Densities and ellipses of the heaviest classes, in the columns in which classes differ most.
 
     Parameters
@@ -135,6 +162,7 @@ def plot(mixture: Mixture, names: Sequence[str] = (), label: str = "class") -> P
     mixture : the model
     names : of its columns; x0, x1, ... if omitted
     label : what the classes are classes of, for the legend
+    shapes : of the columns within classes; bells if omitted
     """
     named = list(names) or [f"x{j}" for j in range(mixture.dim)]
     ranked = np.argsort(-separation(mixture), kind="stable").tolist()
@@ -146,7 +174,10 @@ def plot(mixture: Mixture, names: Sequence[str] = (), label: str = "class") -> P
     both: Any = figure.subfigures(1, 2, width_ratios=(1.5, 1)) if pair else [figure]
     grid = both[0].subplots(rows, min(len(columns), 2), squeeze=False)
     for axes, j in zip(grid.flat, columns, strict=False):
-        _densities(axes, mixture, classes, j)
+        if shapes is None:
+            _densities(axes, mixture, classes, j)
+        else:
+            _bars(axes, mixture, classes, shapes.quantiles[classes, j], shapes.steps[j])
         axes.set_title(_short(named[j]), fontsize=9)
     for axes in list(grid.flat)[len(columns) :]:
         axes.axis("off")
@@ -155,7 +186,12 @@ def plot(mixture: Mixture, names: Sequence[str] = (), label: str = "class") -> P
         _ellipses(axes, mixture, classes, pair)
         axes.set_xlabel(_short(named[pair[0]]), fontsize=9)
         axes.set_ylabel(_short(named[pair[1]]), fontsize=9)
-        axes.set_title("half and 95 % of each class", fontsize=9)
+        axes.set_title(
+            "half and 95 % of each class, were it a bell"
+            if shapes
+            else "half and 95 % of each class",
+            fontsize=9,
+        )
     lines = grid.flat[0].get_lines()
     entries = [f"{_short(mixture.classes[k])}  {mixture.weights[k]:.0%}" for k in classes]
     hidden = mixture.n_classes - len(classes)
@@ -184,6 +220,21 @@ def _densities(axes: Any, mixture: Mixture, classes: list[int], j: int) -> None:
             y = np.exp(-0.5 * ((x - mixture.means[k, j]) / deviation) ** 2)
             y = mixture.weights[k] * y * ((high - low) / deviation)
         axes.plot(x, np.nan_to_num(y), color=_colour(k), linestyle=_style(k), linewidth=1.6)
+    _quiet(axes, bottom=0.0)
+    axes.set_yticks([])
+
+
+def _bars(
+    axes: Any, mixture: Mixture, classes: list[int], quantile: Floats, step: float | None
+) -> None:
+    """Each class's shape in a column as the outline of bars, as high as its share of the rows makes it."""
+    edges = bar_edges(float(quantile.min()), float(quantile.max()), step)
+    for k, q in zip(classes, quantile, strict=True):
+        heights = mixture.weights[k] * shares_between(q, edges)
+        axes.plot(
+            np.repeat(edges, 2), [0.0, *np.repeat(heights, 2), 0.0],
+            color=_colour(k), linestyle=_style(k), linewidth=1.4,
+        )  # fmt: skip
     _quiet(axes, bottom=0.0)
     axes.set_yticks([])
 

@@ -209,13 +209,17 @@ class Release:
 
         After preprocessing these are the columns that the mixture lives in, ``model_names``.
         """
-        from privgmm.model.picture import plot
+        from privgmm.model.picture import Shapes, plot
         from privgmm.releases.told import numbers
 
         shown = numbers(self)
         if shown is None:
             raise InputError("Every column is a category; the report shows their shares.")
-        return plot(shown.mixture, shown.names, self.label_name)
+        shapes = None
+        if self.margins is not None:
+            steps = tuple(column.step for column in shown.stated)
+            shapes = Shapes(self.margins.quantiles[:, shown.places], steps)
+        return plot(shown.mixture, shown.names, self.label_name, shapes)
 
     def _repr_html_(self) -> str:
         """Badges, promise, shares and picture, for notebooks."""

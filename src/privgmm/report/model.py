@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from privgmm.model.columns import Column
-from privgmm.model.margins import SCORES
-from privgmm.model.picture import View, plot_range, spread
+from privgmm.model.margins import shares_between
+from privgmm.model.picture import View, bar_edges, plot_range, spread
 from privgmm.model.uncertainty import Interval
 from privgmm.releases import Release
 from privgmm.releases.told import Numbers, Told, told
@@ -26,9 +25,6 @@ PREVIEW_COLUMNS = 10
 PREVIEW_SEED = 0
 # Beyond this many numbers a table on a page helps nobody; the release file has them all.
 MAX_PARAMETERS = 2000
-# Bars of a margin's picture, and the part of the range that stays free at either end, so that a spike there shows.
-_MOST_BARS = 40
-_BEYOND = 0.02
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ def feature_blocks(
             if release.margins is None or edges is None:
                 curve = panels.bell_curve(mean, deviation, extent)
             else:
-                shares = _shares(release.margins.quantiles[k, shown.places[j]], edges)
+                shares = shares_between(release.margins.quantiles[k, shown.places[j]], edges)
                 curve = panels.bar_curve(edges, shares, extent)
             rows = None if private is None else _private_curve(private, k, j, extent, edges)
             svg = panels.marginal(k, curve, extent, label, f"m{k}-{j}", rows, whisker)
@@ -268,28 +264,8 @@ def _extent(
         return (low, high), None
     q = release.margins.quantiles[list(view.classes), shown.places[j]]
     low, high = max(low, float(q.min())), min(high, float(q.max()))
-    step = shown.stated[j].step
-    if step is not None and 0 <= high - low < 1e6 * step:
-        width = step * max(1.0, np.ceil((high - low) / step / _MOST_BARS))
-        first = step * np.floor(low / step + 0.5) - step / 2
-        bars = max(1, int(np.ceil((high + step / 2 - first) / width - 1e-9)))
-        edges = first + width * np.arange(bars + 1)
-    else:
-        reach = max((high - low) * _BEYOND, 1e-9 * max(abs(low), abs(high)), np.finfo(float).tiny)
-        edges = np.linspace(low - reach, high + reach, _MOST_BARS + 1)
+    edges = bar_edges(low, high, shown.stated[j].step)
     return (float(edges[0]), float(edges[-1])), edges
-
-
-def _shares(quantile: Floats, edges: Floats) -> Floats:
-    """What part of a margin lies between edges; what lies beyond them is in none."""
-    below = ndtr(np.interp(edges, *_rising(quantile), left=-np.inf, right=np.inf))
-    return np.asarray(np.diff(below))
-
-
-def _rising(quantile: Floats) -> tuple[Floats, Floats]:
-    """Values and scores of a margin with one score, the last, for every value that several have."""
-    last = np.append(np.diff(quantile) > 0, True)
-    return quantile[last], SCORES[last]
 
 
 def _private_curve(
