@@ -23,7 +23,7 @@ TRIALS = 2
 POINTS: dict[str, tuple[float, ...]] = {
     "ci": (1, 8),
     "epsilon": (1, 8),
-    "n": (500, 5000),
+    "n": (500, 2000),
     "k": (2, 8),
     "d": (3, 8),
     "d-large": (12, 20),
