@@ -21,7 +21,7 @@ from privgmm.reproduce.figures.methods import (
 )
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
-from privgmm.reproduce.harness.findings import kl_findings, proven_below_published, trend
+from privgmm.reproduce.harness.findings import kl_findings, proven_below_published, swept, trend
 from privgmm.reproduce.harness.table import Table
 
 # The accuracy lost is measured on every fifth test image; the accuracy itself on all of them, for this many
@@ -60,34 +60,42 @@ def _accuracies(judge: Mixture, data: Labelled) -> tuple[float, float]:
     return likelihood, prior
 
 
-def _check_accuracy(table: Table) -> tuple[Finding, ...]:
-    def path(method: str, column: str = "accuracy") -> str:
-        return ", ".join(f"{v:.3f}" for v in table.curve(method, column).mean)
+def _accuracy(table: Table, method: str, column: str = "accuracy") -> np.ndarray:
+    """Mean at each point, missing where the method was left out."""
+    return np.array([table.mean(column, method=method, x=x) for x in table.xs])
 
-    def gaps(column: str) -> np.ndarray:
-        mine, fitted = (table.curve(m, column).mean for m in (PUBLISHED, RESAMPLED))
-        return np.asarray(fitted - mine)
 
-    fitted, mine, ours = (
-        np.array([table.mean("accuracy", method=m, x=x) for x in table.xs])
-        for m in (RESAMPLED, PUBLISHED, PROVEN)
-    )
-    best = np.array(
-        [max(table.mean("accuracy", method=m, x=x) for m in BASELINES) for x in table.xs]
-    )
-    likelihood, prior = gaps("accuracy"), gaps("accuracy_map")
+def _told(values: np.ndarray) -> str:
+    return ", ".join(f"{v:.3f}" for v in values)
+
+
+def _as_accurate(table: Table) -> Finding:
+    """Our own demand; the points where it fails are named."""
+    ours, mine = (_accuracy(table, m) for m in (PROVEN, PUBLISHED))
     lost = [f"{x:g}" for x, a, b in zip(table.xs, ours, mine, strict=True) if a < b]
+    return Finding(
+        f"proven is at least as accurate as published at every {swept(table)}",
+        yes_if(not lost),
+        f"proven {_told(ours)} against {_told(mine)}"
+        + (f"; not at {swept(table)} = {', '.join(lost)}" if lost else ""),
+        by="privgmm",
+    )
+
+
+def _check_accuracy(table: Table) -> tuple[Finding, ...]:
+    fitted, mine = (_accuracy(table, m) for m in (RESAMPLED, PUBLISHED))
+    prior = np.subtract(*(_accuracy(table, m, "accuracy_map") for m in (RESAMPLED, PUBLISHED)))
+    likelihood = fitted - mine
+    best = np.max([_accuracy(table, m) for m in BASELINES], axis=0)
     return (
         Finding("published is close to the non-private accuracy: nearer to it than to any baseline's",
-                yes_if(bool((fitted - mine < mine - best).all())),
+                yes_if(bool((likelihood < mine - best).all())),
                 f"{likelihood.min():.3f} to {likelihood.max():.3f} below the fit's {fitted.mean():.3f} "
                 f"(maximum likelihood, as in the paper; with the weights as prior {prior.min():.3f} to "
-                f"{prior.max():.3f}); published {path(PUBLISHED)}"),
+                f"{prior.max():.3f}); published {_told(mine)}"),
         Finding("published is above all baselines at every ε", yes_if(bool((mine > best).all())),
-                f"best baseline {', '.join(f'{v:.3f}' for v in best)}"),
-        Finding("proven is at least as accurate as published at every ε", yes_if(not lost),
-                f"proven {path(PROVEN)}" + (f"; not at ε = {', '.join(lost)}" if lost else ""),
-                by="privgmm"),
+                f"best baseline {_told(best)}"),
+        _as_accurate(table),
     )  # fmt: skip
 
 
@@ -97,16 +105,13 @@ def _check_epsilon(table: Table) -> tuple[Finding, ...]:
 
 
 def _check_pca(table: Table) -> tuple[Finding, ...]:
-    accuracy = {
-        m: ", ".join(f"{v:.3f}" for v in table.curve(m, "accuracy").mean)
-        for m in (PUBLISHED, RESAMPLED)
-    }
+    mine, fitted = (_told(_accuracy(table, m)) for m in (PUBLISHED, RESAMPLED))
     rise = trend(table, "rises", "in the number of components", same_data=True)
     return (
         replace(rise, claim="fewer principal components lower KL of published",
-                evidence=f"{rise.evidence}; test accuracy {accuracy[PUBLISHED]} against "
-                         f"{accuracy[RESAMPLED]} of the fit"),
+                evidence=f"{rise.evidence}; test accuracy {mine} against {fitted} of the fit"),
         proven_below_published(table),
+        _as_accurate(table),
     )  # fmt: skip
 
 

@@ -161,6 +161,10 @@ def draw_pair(
                 axes.set_title(titles[i], fontweight="normal")
             handles, names = axes.get_legend_handles_labels()
             named |= {name: h for name, h in zip(names, handles, strict=True) if name not in named}
+        refit, fit = (label("non-private", column) for column in columns)
+        if refit != fit:  # one line, whose meaning differs between the panels
+            named = {f"{refit}\n(right: the fit itself)" if n == refit else n: h
+                     for n, h in named.items() if n != fit}  # fmt: skip
         figure.legend(list(named.values()), list(named), loc="outside right center")
         print_below(figure, small_print(table, columns[0]))
     return figure
