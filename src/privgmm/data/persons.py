@@ -7,7 +7,7 @@ from that person's own rows alone, in any order, chunking or engine: docs/proofs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.data.digests import Words, digests
-from privgmm.data.source import Kinds, Shares, weighted
+from privgmm.data.source import CHUNKS_OF_KINDS, Kinds, Shares, weighted
 from privgmm.data.validate import finite_rows
 from privgmm.errors import InputError
 from privgmm.model.labels import label_text
@@ -43,15 +43,15 @@ def row_order(persons: PersonUnit, X: Floats) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """Rows counted by person and row word: distinct (digest, word) in ascending order, and how many rows have it."""
+    """Rows counted by person and row word; ``merged``: distinct (digest, word) in ascending order."""
 
     keys: Words  # (3, m): both words of the digest, and the row word
     counts: Integers
 
     @staticmethod
     def of(digest: Words, words: Words) -> Sheet:
-        """The sheet of rows with these digests and row words."""
-        return Sheet(np.vstack([digest, words]), np.ones(words.size, dtype=np.int64)).merged(None)
+        """The sheet of rows with these digests and row words, row after row."""
+        return Sheet(np.vstack([digest, words]), np.ones(words.size, dtype=np.int64))
 
     def merged(self, most_rows: int | None) -> Sheet:
         """Equal keys as one; of each person no more than ``most_rows`` rows call for."""
@@ -219,13 +219,27 @@ class ByPerson:
         """Of no rows: zeros."""
         if X.shape[0]:
             raise InputError("Rows that count by person need their persons.")
-        return weighted(self.kernel, X, codes, np.empty(0, np.int64))
+        return self.of(X, codes, np.empty(0, np.uint8))
 
     def of(self, X: Floats, codes: Codes, kinds: Kinds) -> Integers:
         """Of rows whose shares are of these kinds."""
         register = self.people.register
         weights = Shares(kinds, register.parts, register.wholes, 0).weights(self.shift)
-        return weighted(self.kernel, X, codes, weights[kinds])
+        return weighted(self.kernel, X, codes, kinds, weights)
+
+
+def fuller(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in batches of several: every batch calls the kernel once for each share that occurs."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if len(waiting) == CHUNKS_OF_KINDS:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 def id_texts(column: Any) -> Any:
@@ -295,7 +309,7 @@ def array_shares(texts: Any, X: Floats, persons: PersonUnit) -> Shares:
 
 def _ascending(keys: Words) -> Integers:
     """The order of keys (3, m). First words alone nearly always tell persons apart."""
-    order = np.argsort(keys[0], kind="stable")
+    order = np.argsort(keys[0])
     first, rest = keys[0, order], keys[1:, order]
     same = first[1:] == first[:-1]
     if (rest[:, 1:] != rest[:, :-1])[:, same].any():

@@ -28,6 +28,8 @@ _LIMB = 30
 _LOW = (1 << _LIMB) - 1
 # Small enough to stay in cache for ten columns, large enough that Python's overhead vanishes.
 CHUNK_ROWS = 1 << 16
+# Chunks at a time where every share of a row costs a call of the kernel.
+CHUNKS_OF_KINDS = 4
 # A map of rows that treats each row on its own.
 Mapping = Callable[[Floats], Floats]
 _Part = TypeVar("_Part")
@@ -51,16 +53,12 @@ class Shares:
     def each(parts: Integers, wholes: Integers, n_units: int) -> Shares:
         """Of rows whose shares are given one by one."""
         table, kinds = np.unique(np.stack([parts, wholes]), axis=1, return_inverse=True)
-        return Shares(kinds.ravel().astype(np.uint32), table[0], table[1], n_units)
+        small = np.min_scalar_type(max(table.shape[1], 1))
+        return Shares(kinds.ravel().astype(small), table[0], table[1], n_units)
 
     def weights(self, shift: int) -> Integers:
         """(kinds,) floor(2^shift parts / wholes): persons.md (1)."""
         return (self.parts << shift) // self.wholes
-
-    @cached_property
-    def order(self) -> Integers:
-        """(n,) row numbers, those of one share together and in their order."""
-        return np.argsort(self.kinds, kind="stable")
 
     @property
     def fractions(self) -> Floats:
@@ -68,15 +66,18 @@ class Shares:
         return np.asarray((self.parts / self.wholes)[self.kinds])
 
 
-def weighted(kernel: Kernel, X: Floats, codes: Codes, weights: Integers) -> Integers:
-    """(2 m,) high and low halves of sum_n weights_n kernel(x_n): rows of one weight are added up together.
+def weighted(kernel: Kernel, X: Floats, codes: Codes, kinds: Kinds, weights: Integers) -> Integers:
+    """(2 m,) high and low halves of sum_n w_n kernel(x_n), w_n = weights[kinds_n]: rows of one kind are added up together.
 
     Halves of several chunks may be added as they are.
     """
     empty = kernel(X[:0], codes[:0]).ravel()
     high, low = np.zeros_like(empty), np.zeros_like(empty)
-    for weight, rows in _alike(weights):
-        if rows.size == weights.size:
+    for kind, rows in _alike(kinds):
+        weight = int(weights[kind])
+        if weight == 0:
+            continue
+        if rows.size == kinds.size:
             part = kernel(X, codes).ravel()
         else:
             part = kernel(np.take(X, rows, axis=0), codes[rows]).ravel()
@@ -93,15 +94,13 @@ def joined(halves: Integers) -> list[int]:
     return [(h << _LIMB) + rest for h, rest in zip(high.tolist(), low.tolist(), strict=True)]
 
 
-def _alike(weights: Integers) -> Iterator[tuple[int, Integers]]:
-    """Positive weights that occur, and the rows of each in their order."""
-    if weights.size == 0:
+def _alike(kinds: Kinds) -> Iterator[tuple[int, Integers]]:
+    """Kinds that occur, and the rows of each in their order. Kinds of one or two bytes are sorted by counting."""
+    if kinds.size == 0:
         return
-    order = np.argsort(weights, kind="stable")
-    values, starts = np.unique(weights[order], return_index=True)
-    for value, rows in zip(values.tolist(), np.split(order, starts[1:]), strict=True):
-        if value > 0:
-            yield value, rows
+    order = np.argsort(kinds, kind="stable")
+    values, starts = np.unique(kinds[order], return_index=True)
+    yield from zip(values.tolist(), np.split(order, starts[1:]), strict=True)
 
 
 class Source(Protocol):
@@ -184,21 +183,20 @@ class ArraySource:
         return add_exactly(side_by_side(chunk_total, starts))
 
     def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
-        """The same with every row times its weight; rows of one weight come together, a kernel's call for many."""
+        """The same with every row times its weight."""
         if self.shares is None:
             return scaled(self.total(kernel), shift)
-        shares, weights = self.shares, self.shares.weights(shift)
+        kinds, weights = self.shares.kinds, self.shares.weights(shift)
+        step = CHUNKS_OF_KINDS * self.chunk_rows
 
         def chunk_total(start: int) -> Integers:
-            rows = shares.order[start : start + self.chunk_rows]
-            codes, weight = self.codes[rows], weights[shares.kinds[rows]]
-            counted = (codes >= 0) & (weight > 0)
-            if not counted.all():
-                rows, codes, weight = rows[counted], codes[counted], weight[counted]
-            return weighted(kernel, self.X[rows], codes, weight)
+            X, codes = self.X[start : start + step], self.codes[start : start + step]
+            mine, listed = kinds[start : start + step], codes >= 0
+            if not listed.all():
+                X, codes, mine = X[listed], codes[listed], mine[listed]
+            return weighted(kernel, X, codes, mine, weights)
 
-        starts = range(0, max(self.n_rows, 1), self.chunk_rows)
-        return joined(add_exactly(side_by_side(chunk_total, starts)))
+        return joined(add_exactly(side_by_side(chunk_total, range(0, max(self.n_rows, 1), step))))
 
 
 def scaled(totals: Integers, shift: int) -> list[int]:

@@ -16,6 +16,7 @@ from privgmm.data.persons import (
     People,
     Sheet,
     array_shares,
+    fuller,
     joined_ids,
     row_order,
     together,
@@ -241,7 +242,7 @@ def _of_persons(
 
     def parts() -> Iterator[Tally]:
         start = 0
-        for batch in piece.batches(asked):
+        for batch in fuller(piece.batches(asked)):
             if known is None:
                 new.append(people.kinds(layout.matrix(batch), layout.ids(batch)))
             kinds = new[-1] if known is None else known[start : start + batch.num_rows]
