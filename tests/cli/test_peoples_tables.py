@@ -197,3 +197,21 @@ def test_samples_go_into_a_spreadsheet_as_values(folder, capsys):
     assert {row[2] for row in rows[1:]} == {"=1+1", "b\N{REPLACEMENT CHARACTER}"}
     assert run(["sample", "r.json", "-n", "1048576", "-o", "large.xlsx"]) == 2
     assert "at most 1,048,575 rows" in capsys.readouterr().err
+
+
+def test_a_refusal_of_empty_cells_says_how_to_state_them(folder, capsys):
+    (folder / "p.csv").write_text(penguins().to_csv(index=False, na_rep="NA"))
+    assert run(["release", "p.csv", *HOW[:8], "-o", "r.json"]) == 2
+    said = capsys.readouterr().err
+    assert "'body_mass_g' (2 missing)" in said
+    assert "missing = true" in said
+
+
+def test_rows_without_labels_have_nothing_to_be_set_beside(folder, capsys):
+    rows = "\n".join(f"{i % 7},{i % 5 + i % 3}" for i in range(300))
+    (folder / "t.csv").write_text(f"a,b\n{rows}\n")
+    how = ["--unit", "record", "--epsilon", "2", "--delta", "1e-5", "--bounds", "-10,10"]
+    assert run(["release", "t.csv", "--components", "2", *how, "-o", "r.json"]) == 0
+    assert run(["report", "r.json", "--reference", "t.csv", "-o", "r.html"]) == 2
+    assert "rows without labels" in capsys.readouterr().err
+    assert not (folder / "r.html").exists()

@@ -137,7 +137,7 @@ def test_what_is_filled_in_can_be_read():
 @pytest.mark.parametrize(
     "name",
     ["id", "ID", "home_id", "patientID", "id.patient", "Unnamed: 0", "", "rownames", "Sample Number",
-     "customer no", "Individual ID", "uuid", "__index_level_0__", "key"],
+     "customer no", "Individual ID", "uuid", "__index_level_0__", "key", "nr", "kund_nr"],
 )  # fmt: skip
 def test_names_of_identifiers_are_known(name):
     assert like_identifier(name)
@@ -145,7 +145,7 @@ def test_names_of_identifiers_are_known(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["acid", "humidity", "covid", "idle", "body mass index", "year", "number of rooms", "fluid", "x0", "zip"],
+    ["acid", "humidity", "covid", "idle", "body mass index", "year", "number of rooms", "fluid", "x0", "zip", "nr_children"],
 )  # fmt: skip
 def test_other_names_are_not_taken_for_identifiers(name):
     assert not like_identifier(name)

@@ -16,6 +16,7 @@ from privgmm.data.parts import TableFile
 from privgmm.errors import InputError
 from privgmm.files import check_target
 from privgmm.model.schema import Schema
+from privgmm.releases.release import UNLABELLED
 from privgmm.types import Unit
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def run(options: Options) -> None:
             seed=options.seed,
             published=options.published,
             n_components=options.components,
-            label_name=label or "component",
+            label_name=label or UNLABELLED,
             ledger=charge,
             note=options.note,
             ledger_table=options.ledger_table,
@@ -122,8 +123,13 @@ def run(options: Options) -> None:
     if options.mechanism == "published":
         print("Note: the published method's guarantee is not proven; do not rely on it.")
     print(f"Wrote {plain(options.output)}: {plain(result.guarantee.promise)}")
-    for sentence in not_usable(result):
+    lost = not_usable(result)
+    for sentence in lost:
         print(plain(sentence))
+    if lost and options.unit == "record" and not options.diagnose:
+        print(
+            "If more was expected: --diagnose tells you, and only you, whether the bounds hold the rows."
+        )
     if charge is not None:
         _print_rest(charge)
 

@@ -14,6 +14,7 @@ from privgmm.errors import InputError
 from privgmm.files import check_target
 from privgmm.model.schema import Schema
 from privgmm.releases import Release
+from privgmm.releases.release import UNLABELLED
 from privgmm.types import Floats, Labels
 
 
@@ -34,6 +35,11 @@ def run(
         label = label or Schema.load(schema).label
     rows = None
     if reference is not None:
+        if label is None and release.label_name == UNLABELLED:
+            raise InputError(
+                "This release is of rows without labels, and a report sets private rows beside it class by class; "
+                "name a column of such classes with --label, or leave --reference out."
+            )
         rows = _rows(release, reference, label or release.label_name)
     with working("Drawing the report"):
         write_report(release, output, reference=rows)

@@ -134,7 +134,7 @@ def choose(
         if unnamed:
             raise InputError(
                 f"{where} has a column without a name of its own ({_shown(unnamed[0])}), perhaps a "
-                "saved row index; list the columns to use or save the table without it."
+                "saved row index; leave it out: list the columns to use, or write a schema."
             )
     else:
         features = tuple(str(name) for name in columns)

@@ -104,10 +104,11 @@ class Unusable:
             words.insert(0, f"{name} ({self.person_missing} missing)")
         if words:
             more = f" and {len(words) - _LISTED} more columns" if len(words) > _LISTED else ""
+            stated = "state missing = true for such columns in a schema, "
             raise InputError(
                 f"{where} has unusable cells: {', '.join(words[:_LISTED])}{more}; "
-                "fill them in or remove those rows, or let such rows count for nothing with "
-                "--on-bad-row drop (on_bad_row='drop')."
+                f"{stated if self.missing.any() else ''}fill them in or remove those rows, or let such rows count "
+                "for nothing with --on-bad-row drop (on_bad_row='drop')."
             )
         if self.label_unknown:
             raise InputError(

@@ -195,6 +195,8 @@ Kind = Literal["number", "integer", "category"]
 _ID_WORDS = {
     "id", "ids", "uid", "uuid", "guid", "rowid", "rownames", "ssn", "iban", "nr", "nummer", "identifier",
 }  # fmt: skip
+# At the start of a name these count something: nr_children.
+_COUNTS = {"nr", "nummer"}
 _ID_ALONE = {
     "key", "index", "row", "patient", "person", "subject", "participant", "respondent", "household",
     "customer", "meter",
@@ -233,7 +235,7 @@ def like_identifier(name: str) -> bool:
         return False
     if (
         words[-1] in _ID_WORDS
-        or words[0] in _ID_WORDS
+        or words[0] in _ID_WORDS - _COUNTS
         or (len(words) == 1 and words[0] in _ID_ALONE)
     ):
         return True

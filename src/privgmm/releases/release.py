@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Components add up to the released moments but for rounding, which far-off units make larger.
 _SAME_MOMENTS = 1e-6
+# What the classes of rows without labels are classes of.
+UNLABELLED = "component"
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
 
 

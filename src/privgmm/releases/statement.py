@@ -180,13 +180,11 @@ def _means(release: Release, width: int) -> Iterator[Table]:
             return share_with_error(float(line.values[k]), error)
         return f"{with_error(float(line.values[k]), error)} ({short_number(line.deviations[k])})"
 
-    title = (
-        "Mean (standard deviation)"
-        if release.errors is None
-        else "Mean ± error (standard deviation)"
-    )
+    title = "Mean ± error (standard deviation)"
     if any(line.share for line in lines):
-        title += "; share of the class" + ("" if release.errors is None else " ± error")
+        title = "Mean (standard deviation) or share, ± error"
+    if release.errors is None:
+        title = title.replace(", ± error", "").replace(" ± error", "")
     left_out = [
         f"first {most} of {len(names)} {what}"
         for names, most, what in (

@@ -19,6 +19,8 @@ from privgmm.types import Flags, Floats
 _MOST_MISSING = 0.98
 # A 95 % interval in standard errors.
 _REACH = 1.96
+# A share whose 95 % interval is wider than this, half of what is possible, cannot be used.
+_WIDEST = 0.5
 # Least eigenvalue of correlations that were put together pair by pair.
 _LEAST = 1e-6
 
@@ -169,8 +171,9 @@ def _levels(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
         error = np.sqrt(
             sum((line.error**2 for line in lines.values() if line.error is not None), np.zeros(left.size))
         )  # fmt: skip
-        ends = (np.clip(left + side * _REACH * error, 0.0, 1.0) for side in (-1, 1))
-        other = Told(other.name, True, left, usable, counted, error, *ends)
+        low, high = (np.clip(left + side * _REACH * error, 0.0, 1.0) for side in (-1, 1))
+        usable = high - low <= _WIDEST
+        other = replace(other, usable=usable, error=error, low=low, high=high)
     lines[rest[0]] = other
     return tuple(lines[level] for level in sorted(lines))
 
@@ -186,8 +189,9 @@ def _share(release: Release, at: int, name: str, cell: float) -> Told:
     values = np.clip(line.values, 0.0, 1.0)
     if line.error is None or line.low is None or line.high is None:
         return Told(name, True, values, line.usable, (cell,))
-    ends = (np.clip(line.low, 0.0, 1.0), np.clip(line.high, 0.0, 1.0))
-    return Told(name, True, values, line.usable, (cell,), line.error, *ends)
+    low, high = np.clip(line.low, 0.0, 1.0), np.clip(line.high, 0.0, 1.0)
+    # The spread of a 0/1 column is no number of its own, so that the rule for numbers would not do.
+    return Told(name, True, values, high - low <= _WIDEST, (cell,), line.error, low, high)
 
 
 def _scaled(line: Told, by: Floats) -> Told:
