@@ -1,12 +1,17 @@
 """On raw statistics the audit is tight, and it convicts every classic mistake."""
 
 import dataclasses
+import importlib
 import math
+import pkgutil
 
 import numpy as np
 import pytest
+from tests.audit.mutants import MUTANTS
 
-from privgmm.audit.pairs import N_CLASSES, Pair, pairs, person_pairs
+import privgmm.queries
+from privgmm.audit.pairs import N_CLASSES, Pair, mixed_pairs, pairs, person_pairs
+from privgmm.audit.proven import _queries, mixed_attacks, mixed_script
 from privgmm.audit.raw import (
     Claim,
     asks_once,
@@ -97,6 +102,38 @@ def test_persons_whose_rows_all_count_are_refuted(adjacency):
 def test_the_label_table_is_tight_too(epsilon):
     row = verdict(asks_once(cells()), "label", epsilon=epsilon)
     assert 0.8 * epsilon <= row.epsilon_lower <= epsilon
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_categories_and_missing_cells_are_attacked(adjacency, monkeypatch):
+    """The histograms alone and all queries of a release; histograms of two columns paid as one are convicted."""
+    near = mixed_pairs(adjacency)
+    script = mixed_script(near[0].first, SeededNoise(1), claim(adjacency, trials=10))
+    monkeypatch.setattr("privgmm.audit.proven.mixed_script", lambda *_: script)
+    alone, together = judge(mixed_attacks(SeededNoise(1), claim(adjacency)), 1.0, DELTA)
+    assert "column histograms, categories" in alone.query
+    for row in (alone, together):
+        assert 0.9 <= row.epsilon_lower <= 1.0
+    one_column = {"add-remove": math.sqrt(2), "replace": 2.0}
+    monkeypatch.setattr(MarginalCountsQuery, "sensitivity", lambda query, kind: one_column[kind])
+    alone, _ = judge(mixed_attacks(SeededNoise(1), claim(adjacency)), 1.0, DELTA)
+    assert alone.refuted
+
+
+def test_every_query_of_a_release_is_attacked_and_has_a_mutant():
+    found = {
+        thing
+        for module in pkgutil.iter_modules(privgmm.queries.__path__, "privgmm.queries.")
+        for thing in vars(importlib.import_module(module.name)).values()
+        if isinstance(thing, type) and thing.__module__ == module.name
+        if hasattr(thing, "sensitivity") and hasattr(thing, "steps")
+    }
+    assert len(found) == 6
+    assert {type(query) for unit in ("label", "record") for query in _queries(unit)} == found
+    broken = {mutant.file for mutant in MUTANTS}
+    assert {
+        thing.__module__.removeprefix("privgmm.").replace(".", "/") + ".py" for thing in found
+    } <= broken
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from .doors import DOORS, Outcome, Wishes
+from .doors import ALL_DOORS, Outcome, Wishes
 from .memory import remembered
 from .tables import Table
 from .tape import MANNERS, Asked, SidePathError, Tape, recording, replaying
@@ -32,7 +32,7 @@ def check(case: Case, fresh: bool = False) -> list[Asked]:
 
     ``fresh``: compute everything anew in every run.
     """
-    door = DOORS[case.door]
+    door = ALL_DOORS[case.door]
     tape = Tape(MANNERS[case.manner], case.seed, case.most_rows)
     with contextlib.nullcontext() if fresh else remembered():
         with recording(tape):

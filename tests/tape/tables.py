@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import math
 from collections.abc import Sequence
@@ -57,13 +58,42 @@ class Table:
         return replace(self, rows=tuple(rows))
 
 
-def csv_bytes(table: Table) -> bytes:
+def csv_bytes(table: Table, separator: str = ",", encoding: str = "utf-8") -> bytes:
     sink = io.StringIO(newline="")
-    writer = csv.writer(sink, lineterminator="\n")
-    whose = [PERSON] if table.of_persons else []
-    writer.writerow([*whose, *table.features, LABEL])
-    writer.writerows([*([row.who] * len(whose)), *row.cells, row.label] for row in table.rows)
-    return sink.getvalue().encode()
+    writer = csv.writer(sink, lineterminator="\n", delimiter=separator)
+    writer.writerow(_names(table))
+    writer.writerows(_lines(table))
+    return sink.getvalue().encode(encoding, "replace")
+
+
+def sheet_bytes(table: Table) -> bytes:
+    """A workbook: numbers are numbers, ``TRUE`` is a truth value, ``2020-01-01`` a date, all else a text."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(_names(table))
+    for row in _lines(table):
+        book.active.append([_sheet_cell(cell) for cell in row])
+    sink = io.BytesIO()
+    book.save(sink)
+    return sink.getvalue()
+
+
+def _sheet_cell(cell: str) -> Any:
+    special = {"": None, "TRUE": True, "2020-01-01": datetime.datetime(2020, 1, 1)}
+    if cell in special or not cell.replace("\n", "").isprintable():
+        return special.get(cell)
+    value = _number(cell)
+    return cell if value is None or not math.isfinite(value) else value
+
+
+def _names(table: Table) -> list[str]:
+    return [*([PERSON] if table.of_persons else []), *table.features, LABEL]
+
+
+def _lines(table: Table) -> list[list[str]]:
+    whose = [[row.who] if table.of_persons else [] for row in table.rows]
+    return [[*who, *row.cells, row.label] for who, row in zip(whose, table.rows, strict=True)]
 
 
 def arrow(table: Table) -> Any:

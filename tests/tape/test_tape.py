@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from privgmm.model.columns import ABSENT, Column
 
 from .check import Case, check
-from .doors import DOORS, IN_MEMORY, Wishes
+from .doors import ALL_DOORS, DOORS, IN_MEMORY, MORE_DOORS, Wishes
 from .hostile import CLASSES, case
 from .tables import PERSON, Row, Table
 from .tape import MANNERS, SidePathError
@@ -126,6 +126,18 @@ def test_every_preprocessing_step(steps, adjacency):
     how = {"public_steps": json.dumps(PUBLIC[steps])} if steps in PUBLIC else {"preprocess": steps}
     for door in ("csv", "pandas"):
         check(Case(door, _asking(adjacency, **how), table, _moved(table, adjacency, cell="1e300")))
+
+
+def test_no_row_makes_a_step_fail():
+    """The corner of the box around a ball is outside the ball's image, and its logarithm would not exist."""
+    table = _table(24, 2, ("a", "b"))
+    steps = [
+        {"kind": "pca", "mean": [0.0, 0.0], "components": [[0.6, 0.8]]},
+        {"kind": "log", "offset": 2.1},
+    ]
+    wishes = _asking("add-remove", bounds=None, radius=2.0, public_steps=json.dumps(steps))
+    found = tuple(table.joined(0, Row((x, x), "a")) for x in ("-2", "-1e300", "1e300"))
+    check(Case("csv and ledger", wishes, table, found))
 
 
 @pytest.mark.parametrize("manner", MANNERS)
@@ -345,11 +357,19 @@ def test_a_table_of_one_row_and_an_empty_one(door, preprocess):
     check(Case(door, wishes, table, (table.without(0), table.joined(1, Row(("nan",), "b")))))
 
 
+@pytest.mark.parametrize("max_rows", [None, 2])
+@pytest.mark.parametrize("door", [*MORE_DOORS, "parquet", "pandas", "dask frame"])
+def test_an_empty_table_of_persons_however_it_is_written(door, max_rows):
+    table = _homes((3,))
+    wishes = _asking("add-remove", person=PERSON, max_rows=max_rows)
+    check(Case(door, wishes, table._with(()), (table,), most_rows=3))
+
+
 @pytest.mark.parametrize("adjacency", UNITS)
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", ALL_DOORS)
 def test_a_row_that_cannot_be_used_shows_nowhere(door, adjacency):
     table = _table(24, 1, ("a", "b"))
-    spoilt = (("zz", "1"), ("", "1"), ("a", ""), ("b", "inf"))
+    spoilt = (("zz", "1"), ("", "1"), ("a", ""), ("b", "inf"), ("a", "\0"), ("a", "x" * 200_000))
     if "dask" in door:  # slow, and its workers read rows as the others do
         spoilt = spoilt[1:3]
     bad = [_moved(table, adjacency, *how)[0] for how in spoilt]

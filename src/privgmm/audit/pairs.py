@@ -11,6 +11,7 @@ from privgmm.audit.scores import label_odds, membership
 from privgmm.data import ArraySource
 from privgmm.data.source import Shares
 from privgmm.model import Mixture
+from privgmm.model.columns import ABSENT, Column
 from privgmm.types import Adjacency, Codes, Floats
 
 N_CLASSES = 3
@@ -51,6 +52,39 @@ def pairs(adjacency: Adjacency, dim: int, seed: int = 0) -> list[Pair]:
         ("an empty class appears", (edge, 2)),
     ]
     return [Pair(n, _with(X, codes, []), _with(X, codes, [a])) for n, a in ins]
+
+
+# A table of a number and a category, either of which may be missing.
+MIXED = (
+    Column("x", "number", -1.0, 1.0, missing=True),
+    Column("c", "category", levels=("u", "v", "w"), missing=True),
+)
+
+
+def mixed_pairs(adjacency: Adjacency) -> list[Pair]:
+    """Neighbours among tables of ``MIXED``; all rows but one hold a number and the first level."""
+    X, codes = _table(1, 0)
+    cells = np.column_stack([X, np.zeros(len(X))])
+    full, bare, rare = (np.array(row) for row in ((-1.0, 0.0), (ABSENT, ABSENT), (1.0, 2.0)))
+    moves = [
+        ("every cell and the class of a row change, to cells that are missing", (full, 0), (bare, 1)),
+        ("every cell of a row goes missing", (full, 0), (bare, 0)),
+        ("a level that no other row has appears", (full, 0), (rare, 1)),
+    ]  # fmt: skip
+    if adjacency == "replace":
+        dropped = Pair(
+            "a row can no longer be used",
+            *(_with(cells, codes, rows) for rows in ([(full, 0)], [])),
+        )
+        return [
+            *(Pair(n, _with(cells, codes, [a]), _with(cells, codes, [b])) for n, a, b in moves),
+            dropped,
+        ]
+    ins = [
+        ("a row of missing cells enters", (bare, 1)),
+        ("a level that no other row has appears", (rare, 2)),
+    ]  # fmt: skip
+    return [Pair(n, _with(cells, codes, []), _with(cells, codes, [a])) for n, a in ins]
 
 
 def person_pairs(adjacency: Adjacency, dim: int, rows: int = PERSON_ROWS) -> list[Pair]:

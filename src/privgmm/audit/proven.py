@@ -12,7 +12,17 @@ from functools import partial
 import numpy as np
 
 from privgmm.audit.front_door import front_door_attacks
-from privgmm.audit.pairs import N_CLASSES, Case, Pair, informed, pairs, person_pairs, realistic
+from privgmm.audit.pairs import (
+    MIXED,
+    N_CLASSES,
+    Case,
+    Pair,
+    informed,
+    mixed_pairs,
+    pairs,
+    person_pairs,
+    realistic,
+)
 from privgmm.audit.raw import (
     Claim,
     Watched,
@@ -105,6 +115,7 @@ def raw_attacks(unit: str, claim: Claim, noise: NoiseSource) -> list[Attack]:
         name = f"all queries of one unlabelled release, private EM ({claim.adjacency})"
         scripts = [_unlabelled_script(near[0].first, noise, claim) for _ in range(_SCRIPTS)]
         found = [_clearest([attack(name, replays(one), near, claim) for one in scripts])]
+        found += mixed_attacks(noise, claim)
     found += [attack(name, client, near, claim) for name, client in clients.items()]
     persons = person_pairs(claim.adjacency, _DIM)
     found += [attack(f"{name}, persons", client, persons, claim) for name, client in single.items()]
@@ -114,6 +125,29 @@ def raw_attacks(unit: str, claim: Claim, noise: NoiseSource) -> list[Attack]:
             tried = [attack(name, client, [pair], claim) for name, client in single.items()]
             found.append(_clearest(tried))
     return found
+
+
+def mixed_attacks(noise: NoiseSource, claim: Claim) -> list[Attack]:
+    """A table with categories and missing cells: the histograms that its release asks first, alone, and all queries."""
+    near = mixed_pairs(claim.adjacency)
+    script = mixed_script(near[0].first, noise, claim)
+    histograms, which = script[0][0], f"categories and missing cells ({claim.adjacency})"
+    return [
+        attack(f"{histograms.name}, {which}", asks_once(histograms), near, claim),
+        attack(f"all queries of one release, {which}", replays(script), near, claim),
+    ]
+
+
+def mixed_script(
+    source: ArraySource, noise: NoiseSource, claim: Claim
+) -> tuple[tuple[Query, float], ...]:
+    """What a release of a table of ``MIXED`` asks, histograms first."""
+    from privgmm.proven.record.mixed import release_mixed
+
+    asked = Watched(source, noise, claim.adjacency, claim.epsilon, claim.delta)
+    n_rows = source.n_rows if claim.adjacency == "replace" else None
+    release_mixed(asked, source, MIXED, N_CLASSES, n_rows)
+    return asked.script
 
 
 def _clearest(tried: list[Attack]) -> Attack:
@@ -151,11 +185,11 @@ def _queries(unit: str) -> list[Query]:
     from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
     from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
     from privgmm.queries.column_moments import ColumnMoments
+    from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
 
     k = N_CLASSES
-    moments = ClassMomentsQuery(
-        ClassMoments(np.zeros((k, _DIM)), np.ones((k, _DIM, _DIM))), Shape(1.0, 1.0, 1.0)
-    )
+    frames = np.zeros((k, _DIM)), np.ones((k, _DIM, _DIM))
+    moments = ClassMomentsQuery(ClassMoments(*frames), Shape(1.0, 1.0, 1.0))
     nearest = GaussianRule(np.array([[-0.3], [0.3]]), np.ones((2, _DIM, _DIM)), np.zeros(2))
     if unit == "label":
         return [moments, CellCountsQuery(CellCounts(Partition((nearest,), (2,), np.arange(2)), k))]
@@ -166,6 +200,7 @@ def _queries(unit: str) -> list[Query]:
         moments,
         AssignedQuery(ClassMomentsQuery(parts, moments.shape), WithinClasses((nearest,) * k)),
         MarginalCountsQuery(histograms),
+        RadialCountsQuery(RadialCounts(*frames, np.full((k, 1), 0.5))),
         ColumnMoments((-1.0,) * _DIM, (1.0,) * _DIM),
     ]
 

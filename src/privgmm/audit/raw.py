@@ -15,9 +15,10 @@ import numpy as np
 from privgmm.audit.pairs import Pair
 from privgmm.audit.verdict import Attack
 from privgmm.data import ArraySource
+from privgmm.data.source import MappedKernel, MappedSource, Source
 from privgmm.errors import BudgetError
 from privgmm.privacy import Curator, NoiseSource, Query
-from privgmm.types import Adjacency, Floats, Integers
+from privgmm.types import Adjacency, Floats, Integers, Kernel
 
 # What a client learns from a curator: all of its answers in a row.
 Client = Callable[[Curator], Floats]
@@ -107,13 +108,46 @@ def replays(script: Sequence[tuple[Query, float]]) -> Client:
     return lambda curator: np.concatenate([curator.answer(query, mu) for query, mu in script])
 
 
+@dataclass(frozen=True, eq=False)
+class Elsewhere:
+    """A query to rows in other coordinates, put to the rows as they were before."""
+
+    query: Query
+    mapped: MappedSource
+
+    @property
+    def name(self) -> str:
+        """The query's own name."""
+        return self.query.name
+
+    @property
+    def kernel(self) -> Kernel:
+        """The query's kernel after all maps, of which the source holds the last."""
+        kernel = self.query.kernel
+        source: Source = self.mapped
+        while isinstance(source, MappedSource):
+            kernel, source = MappedKernel(kernel, source.mapping), source.source
+        return kernel
+
+    @property
+    def steps(self) -> Floats:
+        """The query's own noise scales."""
+        return self.query.steps
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """The query's own: the maps treat each row by itself."""
+        return self.query.sensitivity(adjacency)
+
+
 class Watched(Curator):
-    """A curator that also keeps the list of what it was asked."""
+    """A curator that also keeps the list of what it was asked, in the coordinates of its first source."""
 
     script: tuple[tuple[Query, float], ...] = ()
 
     def answer(self, query: Query, mu: float) -> Floats:
         """The curator's answer; what was asked is kept."""
         found = super().answer(query, mu)
-        self.script = (*self.script, (query, mu))
+        source = self._source
+        asked = Elsewhere(query, source) if isinstance(source, MappedSource) else query
+        self.script = (*self.script, (asked, mu))
         return found

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -182,17 +183,17 @@ def open_csv(path: Path, options: CsvOptions = COMMAS, data: bytes | None = None
     ``data`` is what was read from standard input, of which ``path`` is only a name.
     """
     with _text(str(path) if data is None else data, str(path), options) as text:
+        first = text.readline(_LONGEST_HEADER)
         lines = iter(lambda: text.readline(_LONGEST_HEADER), "")
-        rows = csv.reader(lines, delimiter=options.separator)
-        header = next(rows, None)
-        has_rows = next((True for row in rows if row), False)
+        header = next(csv.reader(chain([first], lines), delimiter=options.separator), None)
+        has_rows = any(line.strip("\r\n") for line in lines)
     # No searching for names further down: a line of data would be taken for them and shown.
     if not header:
         raise InputError(f"The first line of {path} is empty; write the column names there.")
-    # In a wrong encoding no line ends, and all records together look like one name.
-    if not (has_rows or options.utf8):
+    # Where line ends have bytes of their own, a wrong encoding has none, and all records look like one name.
+    if "\n".encode(options.encoding) != b"\n" and not first.endswith(("\n", "\r")):
         raise InputError(
-            f"{path} has no second line if it is read as {options.encoding}; give a table with rows, or "
+            f"The first line of {path} does not end if it is read as {options.encoding}; end it, or give "
             "another --encoding."
         )
     # An unclosed quote takes lines of data into a name, which messages would then show.

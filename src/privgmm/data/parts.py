@@ -125,7 +125,8 @@ def _format(file: Path, start: bytes, options: CsvOptions) -> Format:
     if compression_of(start) is None and options.utf8:
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{file} is written in UTF-16; give --encoding utf-16.")
-        if b"\0" in start:
+        # In the header alone: what a record holds may not decide.
+        if b"\0" in start.partition(b"\n")[0]:
             raise InputError(
                 f"{file} is neither Parquet nor UTF-8 text; save the table as CSV or Parquet."
             )

@@ -112,7 +112,7 @@ class Register:
     @staticmethod
     def of(sheet: Sheet, persons: PersonUnit) -> Register:
         """Who is there, and how much of each person's last rows counts."""
-        ends = np.append(sheet.starts[1:], sheet.counts.size) - 1
+        ends = np.append(sheet.starts, sheet.counts.size)[1:] - 1
         tied, most = sheet.counts[ends], persons.max_rows or 1
         # Places left for the rows at ``last``; where each person counts once, one place for all.
         left = np.minimum(most - sheet.before[ends], tied)

@@ -52,8 +52,8 @@ def prepare(
 
     Label level: named steps are fitted to the features, which are public. Record level: every map must be
     fixed or paid for. A named standardisation goes through ``paid_standardise``, a named PCA is
-    refused, and rows are first clipped into the stated box, each on its own, so that no row can
-    make a step fail. Label-level refusals go by the ``names`` of the columns.
+    refused, and rows are clipped into the box of the region, before the first step and after each, every
+    row on its own, so that no row can make a step fail. Label-level refusals go by the ``names`` of the columns.
     """
     items = check_wanted(wanted)
     if unit == "label":
@@ -79,7 +79,8 @@ def prepare(
             else _record_step(item, rows, region, paid_standardise)
         )
         region = carry_bounds([step], region_dim(region), **region)
-        rows = step.apply(rows)
+        # Into the box again: a row at the corner of a box around a ball may leave the image of the ball.
+        rows = np.clip(step.apply(rows), *_box_around(region))
         done.append(step)
     return Prepared(tuple(done), rows, region)
 
