@@ -261,6 +261,16 @@ def _client() -> Any:
     return client
 
 
+def _streamed(door: Door) -> Door:
+    """Read anew in every pass, as files are that do not fit into memory."""
+
+    def streaming(table: Table, wishes: Wishes) -> Outcome:
+        with mock.patch("privgmm.curate.publish.IN_MEMORY_BYTES", -1):
+            return door(table, wishes)
+
+    return streaming
+
+
 def _on_dask(table: Table, wishes: Wishes) -> Outcome:
     """The same workers through the command; it names them as a user would."""
     address = f"--scheduler={_client().scheduler.address}"
@@ -286,6 +296,9 @@ MORE_DOORS: dict[str, Door] = {
     "cp1252 csv": command(
         ".csv", "--separator=;", "--encoding=cp1252", made=partial(csv_bytes, separator=";", encoding="cp1252")
     ),
+    "streamed csv": _streamed(command(".csv")),
+    "streamed folder": _streamed(command("")),
+    "streamed parquet": _streamed(command(".parquet")),
     "utf-16 csv": command(".csv", "--encoding=utf-16", made=partial(csv_bytes, encoding="utf-16")),
 }  # fmt: skip
 ALL_DOORS = DOORS | MORE_DOORS

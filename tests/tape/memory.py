@@ -25,8 +25,8 @@ from .describe import described
 COSTLY = (
     ("privgmm.proven.record.draws", "posterior_draws"),
     ("privgmm.proven.unlabelled.start", "start_mixture"),
-    ("privgmm.proven.label_cells", "public_view"),
-    ("privgmm.proven.label_gibbs", "pure_posterior"),
+    ("privgmm.proven.label.clusterings", "public_view"),
+    ("privgmm.proven.label.assignments", "pure_posterior"),
 )
 
 # Kept from case to case: the same table through another door asks the same.
@@ -37,7 +37,7 @@ _KNOWN: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[Any, list[Any]]] = {
 def remembered() -> Iterator[None]:
     """Within the block the costly functions look at each input once."""
     # All at once: a module first imported in the block would keep what is only lent.
-    for found in pkgutil.iter_modules(privgmm.proven.__path__, "privgmm.proven."):
+    for found in pkgutil.walk_packages(privgmm.proven.__path__, "privgmm.proven."):
         importlib.import_module(found.name)
     with contextlib.ExitStack() as stack:
         for module, name in COSTLY:

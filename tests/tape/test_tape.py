@@ -188,7 +188,14 @@ def _other_home(table: Table, adjacency: str, who: str = "Q0z") -> tuple[Table, 
 
 @pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(
-    ("door", "max_rows"), [*((door, None) for door in DOORS), ("csv", 3), ("dask frame", 3)]
+    ("door", "max_rows"),
+    [
+        *((door, None) for door in DOORS),
+        ("csv", 3),
+        ("dask frame", 3),
+        ("streamed folder", None),
+        ("streamed csv", 3),
+    ],
 )
 def test_a_person_with_all_rows(door, max_rows, adjacency):
     table = _homes((7, 1, 3, 12, 2, 1))
@@ -275,6 +282,8 @@ def _odd(table: Table, adjacency: str, cells: tuple[str, ...], label: str = "b")
         *((door, "add-remove") for door in ("csv", "parquet", "pandas", "polars")),
         *((door, "replace") for door in ("csv", "csv and ledger", "parquet", "pandas", "polars")),
         ("csv on dask", "add-remove"),
+        ("streamed parquet", "replace"),
+        ("xlsx", "replace"),
     ],
 )
 def test_categories_and_missing_cells(door, adjacency):
@@ -335,7 +344,7 @@ def test_the_empty_text_is_a_missing_cell_whatever_the_other_cells_are():
 
 @pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("preprocess", [(), ("standardise",)])
-@pytest.mark.parametrize("door", ["csv", "folder", "numpy"])
+@pytest.mark.parametrize("door", ["csv", "streamed folder", "numpy"])
 @pytest.mark.parametrize("classes", [c for c in CLASSES if len(c) == 3])
 def test_class_names_are_not_typed_by_private_labels(classes, door, preprocess, adjacency):
     """One row says ``01`` or ``other``; in its neighbour none does."""
