@@ -116,6 +116,7 @@ MUTANTS = [
     Mutant("bounds of a paid step read from rows", "transform/prepare.py", "return paid(rows, *_box_around(region))", "return paid(rows, rows.min(axis=0), rows.max(axis=0))", TAPE + "test_every_preprocessing_step"),
     Mutant("a row outside a ball makes a logarithm fail", "transform/prepare.py", "rows = np.clip(step.apply(rows), *_box_around(region))", "rows = step.apply(rows)", TAPE + "test_no_row_makes_a_step_fail"),
     Mutant("a cell decides what kind of file it is", "data/parts.py", 'start.partition(b"\\n")[0]', "start", TAPE + "test_a_row_that_cannot_be_used_shows_nowhere[csv-replace]"),
+    Mutant("a warning quotes a cell of a spreadsheet", "data/sheetfile.py", 'warnings.simplefilter("ignore")', "pass", "tests/cli/test_peoples_tables.py"),
     Mutant("an empty table of capped persons fails", "data/persons.py", "np.append(sheet.starts, sheet.counts.size)[1:] - 1", "np.append(sheet.starts[1:], sheet.counts.size) - 1", TAPE + "test_an_empty_table_of_persons_however_it_is_written"),
     Mutant("ledger: a release charges half", PUBLISH, "mu = mu_from_epsilon(request.epsilon, request.delta)", "mu = mu_from_epsilon(request.epsilon, request.delta) / 2", TEST_CHARGE),
     Mutant("ledger: charged after the release", PUBLISH, CHARGE, "", TEST_CHARGE, (RELEASED, CHARGE + RELEASED)),

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sys
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import privgmm
 from privgmm.cli import run
+from privgmm.data.opening import open_rows
 
 SPECIES = ("Adelie", "Chinstrap", "Gentoo, big")
 SCHEMA = """
@@ -176,6 +178,19 @@ def test_a_spreadsheet_is_known_by_its_bytes(folder):
         with open(name, "wb") as handle:
             book.save(handle)
         assert run(["schema", name, "-o", f"{name}.toml"]) == 0
+
+
+def test_no_warning_quotes_a_cell_of_a_spreadsheet(folder):
+    """openpyxl warns of a date that is none, with its value."""
+    book = openpyxl.Workbook()
+    for row in (("a", "y"), (8675309424.2, "u"), (0.5, "v")):
+        book.active.append(row)
+    book.active.cell(2, 1).number_format = "yyyy-mm-dd"
+    book.save("t.xlsx")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opened = open_rows("t.xlsx", label="y", classes=("u", "v"), drop_bad=True)
+    assert opened.source.n_rows == 1
 
 
 def test_samples_go_into_a_spreadsheet_as_values(folder, capsys):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -92,37 +94,41 @@ def open_sheet(path: Path, data: bytes | None = None) -> SheetFile:
 
 
 def _rows(source: Any, where: str) -> list[tuple[Any, ...]]:
-    """All rows of the first sheet; the library's own messages quote cells, so none is passed on."""
-    try:
-        import openpyxl
-    except ImportError:
+    """All rows of the first sheet; the library's own messages and warnings quote cells, so none is passed on."""
+    if find_spec("openpyxl") is None:
         raise InputError(
             "Spreadsheets need the package openpyxl: pip install 'privgmm[xlsx]'; or save the table as CSV."
-        ) from None
+        )
     try:
         with zipfile.ZipFile(source) as packed:
             if sum(part.file_size for part in packed.infolist()) > _LARGEST:
                 raise InputError(f"{where} is larger than spreadsheets are; save it as Parquet.")
         # By its bytes: of a path openpyxl believes the ending.
         source.seek(0)
-        book = openpyxl.load_workbook(source, read_only=True, data_only=True)
-        try:
-            if not book.worksheets:
-                raise InputError(
-                    f"{where} has no sheet of cells; save the table on its first sheet."
-                )
-            sheet = book.worksheets[0]
-            # What a file says of its own size is not always true.
-            sheet.reset_dimensions()
-            return [tuple(row) for row in sheet.iter_rows(values_only=True)]
-        finally:
-            book.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _cells(source, where)
     except (InputError, MemoryError):
         raise
     except Exception:  # openpyxl trusts files: a damaged one can raise nearly anything
         raise InputError(
             f"{where} is not a readable .xlsx file; it may be cut off, damaged or encrypted."
         ) from None
+
+
+def _cells(source: Any, where: str) -> list[tuple[Any, ...]]:
+    import openpyxl
+
+    book = openpyxl.load_workbook(source, read_only=True, data_only=True)
+    try:
+        if not book.worksheets:
+            raise InputError(f"{where} has no sheet of cells; save the table on its first sheet.")
+        sheet = book.worksheets[0]
+        # What a file says of its own size is not always true.
+        sheet.reset_dimensions()
+        return [tuple(row) for row in sheet.iter_rows(values_only=True)]
+    finally:
+        book.close()
 
 
 def _trimmed(row: Sequence[Any]) -> list[Any]:
