@@ -8,6 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from privgmm.data.opening import open_rows
+from privgmm.data.persons import id_array
 from privgmm.data.source import MappedSource
 from privgmm.errors import InputError
 from privgmm.queries.class_moments import ClassMoments
@@ -142,6 +143,8 @@ def test_ids_are_texts_of_their_own():
         ([10**30, 10**30, "b", "b"], 2),
     ):
         assert opened(X, UNITS[0], y=y, ids=ids).source.n_units == persons
+    # Half a character is no text: such a row is nobody's, and no message quotes it.
+    assert id_array(["a", "b\ud800", None]).to_pylist() == ["a", None, None]
 
 
 def test_rows_of_nobody_are_refused_or_count_for_nothing(tmp_path):

@@ -274,7 +274,13 @@ def id_array(ids: Any) -> Any:
         raise InputError("Persons must be one per row.")
     if values.dtype.kind in "iu":
         return id_texts(pa.array(values))
-    return pa.array([label_text(value) for value in values.tolist()], pa.large_string())
+    return pa.array([_id(value) for value in values.tolist()], pa.large_string())
+
+
+def _id(value: Any) -> str | None:
+    """The text of an id; None for what is no text, half a character among it."""
+    text = label_text(value)
+    return None if text is None or any("\ud800" <= c <= "\udfff" for c in text) else text
 
 
 def joined_ids(parts: list[Any]) -> Any:
