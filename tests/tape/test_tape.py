@@ -396,7 +396,7 @@ def test_one_row_more_moves_no_other_row(rows, d, m):
 
 
 # A case is small and a release slow: no shrinking.
-@settings(max_examples=20, phases=(Phase.generate,))
+@settings(max_examples=15, phases=(Phase.generate,))
 @given(st.data())
 def test_hostile_neighbours(data):
     check(case(lambda options: data.draw(st.sampled_from(options))))
