@@ -50,7 +50,7 @@ NEIGHBOURS = 3
 def case(choose: Choose) -> Case:
     """A table of about thirty rows, of persons or not, and neighbours of it."""
     adjacency = choose(("label", "replace", "add-remove"))
-    columns = choose((MIXED, (), ())) if adjacency != "label" else ()
+    columns = choose((MIXED, (), ()))
     persons = choose((True, False))
     labelled = bool(columns) or adjacency == "label" or choose((True, True, False))
     classes = choose(CLASSES)
