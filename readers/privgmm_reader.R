@@ -1,6 +1,6 @@
 # Read a privgmm release without privgmm: base R.  Rscript privgmm_reader.R RELEASE.json ROWS [SEED] > rows.csv
-# Copy this file wherever you need it. load_release() checks the digest of the file, draw_rows() makes rows of its model:
-# of the Gaussians, without the shapes of single columns (margins), which privgmm itself draws through.
+# Copy this file wherever you need it. load_release() checks the digest of the file, draw_rows() makes rows of its model: through
+# the shapes of single columns (margins) where it has them, else of its Gaussians, as stated of its columns.
 # The digest needs R 4.5 or later, or the package digest.
 
 # The release as lists; a file that was changed after it was written is refused.
@@ -140,22 +140,29 @@ sha256 <- function(text) {
 
 matrix_of <- function(rows) do.call(rbind, lapply(rows, unlist))
 
-# A data frame of synthetic rows: the columns of the release, and the class of each row.
+# A data frame of synthetic rows: the columns of the release, and the class of each row, in the input's order.
 draw_rows <- function(release, rows) {
-  if (!is.null(release$encoding)) {
-    stop("this table has categories or missing cells; draw its rows with privgmm", call. = FALSE)
-  }
+  margins <- release$margins
   names <- release$mixture$classes
-  part <- release$components
+  part <- if (is.null(margins)) release$components
   if (is.null(part)) part <- c(release$mixture, list(owners = as.list(seq_along(names) - 1)))
   weights <- unlist(part$weights)
-  X <- matrix(0, rows, length(part$means[[1]]))
+  spreads <- if (is.null(margins)) part$covariances else margins$correlations
+  X <- matrix(0, rows, length(spreads[[1]]))
   drawn <- sample.int(length(weights), rows, replace = TRUE, prob = weights)
   for (c in unique(drawn)) {
     own <- which(drawn == c)
     z <- matrix(rnorm(length(own) * ncol(X)), length(own))
     # chol() has the upper factor: covariance = t(U) U.
-    X[own, ] <- sweep(z %*% chol(matrix_of(part$covariances[[c]])), 2, unlist(part$means[[c]]), "+")
+    z <- z %*% chol(matrix_of(spreads[[c]]))
+    if (is.null(margins)) {
+      z <- sweep(z, 2, unlist(part$means[[c]]), "+")
+    } else {
+      for (j in seq_len(ncol(z))) {
+        z[, j] <- approx(unlist(margins$scores), unlist(margins$quantiles[[c]][[j]]), z[, j], rule = 2)$y
+      }
+    }
+    X[own, ] <- z
   }
   for (step in rev(release$preprocessing)) {
     if (step$kind == "log") {
@@ -169,9 +176,55 @@ draw_rows <- function(release, rows) {
     }
   }
   classes <- vapply(names, function(name) if (is.character(name)) name else format(name, digits = 15), "")
-  out <- data.frame(X, classes[unlist(part$owners)[drawn] + 1])
-  colnames(out) <- c(unlist(release$features), release$label)
-  out
+  out <- c(cells(release, X), list(classes[unlist(part$owners)[drawn] + 1]))
+  names(out) <- c(unlist(release$features), release$label)
+  data.frame(out[unlist(release$order)], check.names = FALSE)
+}
+
+# Rows of the model as columns as stated: whole, rounded, inside their ranges; levels; NA where missing.
+cells <- function(release, X) {
+  own <- release$encoding$levels
+  widths <- vapply(seq_along(release$columns), function(j) {
+    column <- release$columns[[j]]
+    if (column$type == "category") length(own[[j]]) else 1L + isTRUE(column$missing)
+  }, 1L)
+  # Behind the numbers of all columns stand the choices among levels without a number of their own.
+  choice <- sum(widths)
+  lapply(seq_along(release$columns), function(j) {
+    column <- release$columns[[j]]
+    at <- sum(widths[seq_len(j - 1)])
+    if (column$type != "category") {
+      x <- obeyed(column, X[, at + 1])
+      if (isTRUE(column$missing)) x[X[, at + 2] > 0.5] <- NA
+      return(x)
+    }
+    taken <- as.integer(unlist(own[[j]]))
+    rest <- setdiff(seq_len(length(column$levels) + isTRUE(column$missing)) - 1L, taken)
+    level <- rep(rest[1], nrow(X))
+    if (length(rest) > 1) {
+      choice <<- choice + 1
+      level <- rest[pmin(pmax(round(X[, choice]), 0), length(rest) - 1) + 1]
+    }
+    for (i in rev(seq_along(taken))) level[X[, at + i] > 0.5] <- taken[i] # the first level that is on counts
+    unlist(column$levels)[level + 1]
+  })
+}
+
+# Numbers as stated of their column.
+obeyed <- function(column, x) {
+  lo <- if (is.null(column$lo)) -Inf else column$lo
+  hi <- if (is.null(column$hi)) Inf else column$hi
+  if (column$type == "integer" || !is.null(column$decimals)) {
+    places <- if (is.null(column$decimals)) 0 else column$decimals
+    x <- round(x, places)
+    unit <- 10^places
+    ends <- c(ceiling(lo * unit - 1e-9) / unit, floor(hi * unit + 1e-9) / unit)
+    if (ends[1] <= ends[2]) {
+      lo <- ends[1]
+      hi <- ends[2]
+    }
+  }
+  pmin(pmax(x, lo), hi)
 }
 
 if (sys.nframe() == 0) {
@@ -179,7 +232,7 @@ if (sys.nframe() == 0) {
   tryCatch({
     release <- load_release(arguments[1])
     if (length(arguments) > 2) set.seed(as.integer(arguments[3]))
-    write.csv(draw_rows(release, as.integer(arguments[2])), row.names = FALSE, fileEncoding = "UTF-8")
+    write.csv(draw_rows(release, as.integer(arguments[2])), row.names = FALSE, na = "", fileEncoding = "UTF-8")
   }, error = function(problem) {
     message(conditionMessage(problem))
     quit(status = 1)

@@ -1,6 +1,6 @@
 // Read a privgmm release without privgmm: Node alone.  node privgmm_reader.mjs RELEASE.json ROWS [SEED] > rows.csv
-// Copy this file wherever you need it. load() checks the digest of the file, draw() makes rows of its model:
-// of the Gaussians, without the shapes of single columns (margins), which privgmm itself draws through.
+// Copy this file wherever you need it. load() checks the digest of the file, draw() makes rows of its model: through the
+// shapes of single columns (margins) where it has them, else of its Gaussians, as stated of its columns.
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -27,26 +27,74 @@ export function canonical(value) {
   return "{" + members.join(",") + "}";
 }
 
-// {X, classes}: synthetic rows in the columns release.features, and the class of each.
+// {X, classes}: synthetic rows in the columns release.features, and the class of each. A category is the position of its
+// level; null is a missing cell.
 export function draw(release, rows, random = Math.random) {
-  if (release.encoding) throw new Error("this table has categories or missing cells; draw its rows with privgmm");
+  const { margins } = release;
   const names = release.mixture.classes;
-  const part = release.components ?? { ...release.mixture, owners: names.map((_, k) => k) };
-  const factors = part.covariances.map(cholesky);
+  const whole = { ...release.mixture, owners: names.map((_, k) => k) };
+  const part = margins ? whole : release.components ?? whole;
+  const factors = (margins?.correlations ?? part.covariances).map(cholesky);
   const X = [];
   const classes = [];
   for (let n = 0; n < rows; n++) {
     const c = pick(part.weights, random());
-    const z = part.means[c].map(() => normal(random));
-    const row = part.means[c].map((mean, i) => {
-      let x = mean;
-      for (let j = 0; j <= i; j++) x += factors[c][i][j] * z[j];
-      return x;
+    const z = factors[c].map(() => normal(random));
+    const row = factors[c].map((factor, i) => {
+      let x = margins ? 0 : part.means[c][i];
+      for (let j = 0; j <= i; j++) x += factor[j] * z[j];
+      return margins ? between(margins.scores, margins.quantiles[c][i], x) : x;
     });
-    X.push(release.preprocessing.reduceRight(undo, row));
+    X.push(cells(release, release.preprocessing.reduceRight(undo, row)));
     classes.push(names[part.owners[c]]);
   }
   return { X, classes };
+}
+
+// The line through the points (at, values), which rises in at; flat beyond its ends.
+function between(at, values, x) {
+  let low = 0;
+  let high = at.length - 1;
+  if (x <= at[low]) return values[low];
+  if (x >= at[high]) return values[high];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (at[middle] <= x) low = middle;
+    else high = middle;
+  }
+  return values[low] + ((x - at[low]) / (at[high] - at[low])) * (values[high] - values[low]);
+}
+
+// A row of the model as cells of the stated columns: whole, rounded, inside their ranges; levels; missing cells.
+function cells(release, row) {
+  const own = release.encoding?.levels;
+  const widths = release.columns.map((c, j) => (c.type === "category" ? own[j].length : 1 + (c.missing ? 1 : 0)));
+  let at = 0;
+  // Behind the numbers of all columns stand the choices among levels without a number of their own.
+  let choice = widths.reduce((sum, w) => sum + w, 0);
+  return release.columns.map((column, j) => {
+    const x = row.slice(at, (at += widths[j]));
+    if (column.type !== "category") return column.missing && x[1] > 0.5 ? null : obeyed(column, x[0]);
+    const all = [...column.levels.keys(), ...(column.missing ? [column.levels.length] : [])];
+    const rest = all.filter((level) => !own[j].includes(level));
+    let level = rest[0];
+    if (rest.length > 1) level = rest[Math.min(Math.max(Math.round(row[choice++]), 0), rest.length - 1)];
+    const on = x.findIndex((value) => value > 0.5);
+    if (on >= 0) level = own[j][on];
+    return level === column.levels.length ? null : level;
+  });
+}
+
+// A number as stated of its column.
+function obeyed(column, x) {
+  let [lo, hi] = [column.lo ?? -Infinity, column.hi ?? Infinity];
+  if (column.type === "integer" || column.decimals !== undefined) {
+    const unit = 10 ** (column.decimals ?? 0);
+    x = Math.round(x * unit) / unit;
+    const ends = [Math.ceil(lo * unit - 1e-9) / unit, Math.floor(hi * unit + 1e-9) / unit];
+    if (ends[0] <= ends[1]) [lo, hi] = ends;
+  }
+  return Math.min(Math.max(x, lo), hi);
 }
 
 function undo(row, step) {
@@ -106,7 +154,13 @@ function cell(value) {
 function main(path, rows, seed) {
   const release = load(path);
   const { X, classes } = draw(release, Number(rows), seed === undefined ? Math.random : seeded(seed));
-  const lines = [[...release.features, release.label], ...X.map((row, n) => [...row, classes[n]])];
+  const shown = (row, n) => (name) => {
+    if (name === release.label) return classes[n];
+    const j = release.features.indexOf(name);
+    if (row[j] === null) return "";
+    return release.columns[j].type === "category" ? release.columns[j].levels[row[j]] : row[j];
+  };
+  const lines = [release.order, ...X.map((row, n) => release.order.map(shown(row, n)))];
   process.stdout.write(lines.map((line) => line.map(cell).join(",") + "\n").join(""));
 }
 

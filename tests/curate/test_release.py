@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import privgmm
@@ -243,3 +244,23 @@ def test_wishes_of_the_wrong_type_are_one_sentence(wish):
 def test_components_are_a_whole_number(n_components):
     with pytest.raises(InputError, match="number of components"):
         privgmm.release(np.zeros((4, 2)), unit="record", radius=1.0, n_components=n_components)
+
+
+def test_rows_without_labels_keep_the_shapes_of_their_columns() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"wait": rng.exponential(10, 4000), "visits": rng.poisson(1.0, 4000)})
+    stated = privgmm.Schema(
+        columns=(
+            privgmm.Column("wait", "number", 0.0, 100.0, decimals=1),
+            privgmm.Column("visits", "integer", 0, 10),
+        )
+    )
+    r = privgmm.release(
+        rows, schema=stated, unit="record", epsilon=4.0, delta=1e-6, n_components=1, seed=0
+    )
+    drawn = r.sample_table(20_000, seed=0).to_pandas()
+    assert drawn.wait.between(0, 100).all()
+    assert (drawn.wait < 5).mean() == pytest.approx((rows.wait < 5).mean(), abs=0.04)
+    for count in range(3):
+        share = (rows.visits == count).mean()
+        assert (drawn.visits == count).mean() == pytest.approx(share, abs=0.04)

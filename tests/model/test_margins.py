@@ -5,11 +5,14 @@ import pytest
 from scipy.special import ndtr
 
 from privgmm.errors import InputError
+from privgmm.model.columns import Column, Encoding
 from privgmm.model.margins import (
     SCORES,
+    ClassScores,
     Margins,
     choice,
     latent_correlations,
+    mixed_margins,
     quantiles,
     shares_between,
     switch,
@@ -75,3 +78,23 @@ def test_shares_between_edges_count_spikes_once_and_nothing_beyond():
     half = np.maximum(SCORES, 0.0)  # half of the rows at zero, the others a half bell
     shares = shares_between(half, np.array([-1.0, -0.5, 0.5, 1.0]))
     assert shares == pytest.approx([0.0, ndtr(0.5), ndtr(1.0) - ndtr(0.5)], abs=1e-3)
+
+
+def test_levels_have_their_shares_though_correlations_had_to_give_way():
+    """Two levels tied to one number in a way that no copula with free switches has."""
+    columns = (Column("x", "number", 0.0, 1.0), Column("c", "category", levels=("a", "b", "o")))
+    encoding = Encoding(columns, (0.0, 0.0), ((), (0, 1)))
+    mean = np.array([0.5, 0.4, 0.3])
+    spread = np.array([0.3, np.sqrt(0.24), np.sqrt(0.21)])
+    ties = np.array([[1.0, 0.85, 0.13], [0.85, 1.0, -0.53], [0.13, -0.53, 1.0]])
+    scores = ClassScores(encoding, mean, ties * spread * spread[:, None])
+    told = scores.switches()
+    told[0] = ndtr(SCORES)
+    margins = mixed_margins(encoding, told[None], [scores], [])
+    X = margins.draw(np.zeros(200_000, dtype=np.intp), np.random.default_rng(1))
+    level = encoding.cells(X)[:, 1].astype(int)
+    assert np.bincount(level) / len(X) == pytest.approx([0.4, 0.3, 0.3], abs=0.006)
+    before = Margins(told[None], margins.correlations)
+    X = before.draw(np.zeros(200_000, dtype=np.intp), np.random.default_rng(1))
+    off = np.bincount(encoding.cells(X)[:, 1].astype(int)) / len(X) - [0.4, 0.3, 0.3]
+    assert np.abs(off).max() > 0.01

@@ -144,19 +144,20 @@ def _estimate(request: Request, rows: Rows, curator: Curator) -> Estimate:
             components=request.components_per_class,
             steps=_steps(request, rows),
         )
+    assert rows.region is not None
+    grid = None if rows.steps else _grid(request.columns, rows.region)
     if not request.labelled:
         from privgmm.proven.unlabelled.em import release_unlabelled
 
         return release_unlabelled(
-            curator, k, rows.source.dim, request.public_units, request.objective
-        )
+            curator, k, rows.source.dim, request.public_units, request.objective,
+            shapes=True, extent=rows.region.extent, grid=grid,
+        )  # fmt: skip
     from privgmm.proven.record import release_record
 
-    assert rows.region is not None
     return release_record(
         curator, k, rows.source.dim, request.public_units, request.objective, rows.region.extent,
-        request.components_per_class,
-        shapes=True, grid=None if rows.steps else _grid(request.columns, rows.region),
+        request.components_per_class, shapes=True, grid=grid,
     )  # fmt: skip
 
 

@@ -28,6 +28,8 @@ _HALVINGS = 40
 _LEAST = 1e-4
 # At most this part of a column's cells is thought missing, and no switch is open less often than this.
 MOST_MISSING, _SELDOM = 0.98, 0.02
+# Scores drawn to place the switches of categories (a share is then off by 0.3 %), and how few of them tell no threshold.
+_SCORES_DRAWN, _LEAST_LEFT = 1 << 15, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,11 @@ def switch(share: float) -> Floats:
     """
     from scipy.special import ndtri
 
-    threshold = np.clip(-ndtri(min(max(share, 0.0), 1.0)), -9.0, 9.0)
+    return switch_at(float(np.clip(-ndtri(min(max(share, 0.0), 1.0)), -9.0, 9.0)))
+
+
+def switch_at(threshold: float) -> Floats:
+    """(161,) quantiles of a 0/1 column that passes one half at this score."""
     step = SCORES[1] - SCORES[0]
     return np.asarray(np.clip(0.5 + (SCORES - threshold) / (2 * step), 0.0, 1.0))
 
@@ -214,22 +220,45 @@ class ClassScores:
         apart = turned / (joint * self.deviations[:, None] * self.deviations)
         self.correlations = np.where(alone, np.eye(d), np.clip(apart, -1.0, 1.0))
 
-    @staticmethod
-    def margins(told: Floats, scores: list[ClassScores], choices: list[Floats]) -> Margins:
-        """Margins of all classes: quantiles (K, D, 161) of the encoded columns, then of the choices among rare levels.
-
-        ``choices`` are shares (K, L) of the levels that have no column of their own, for each such category.
-        """
-        latent = np.stack(
-            [latent_correlations(q, s.correlations) for q, s in zip(told, scores, strict=True)]
-        )
-        for shares in choices:
-            more = np.stack([choice(row) for row in shares])
-            told = np.concatenate([told, more[:, None]], axis=1)
-            latent = np.pad(latent, ((0, 0), (0, 1), (0, 1)))
-            latent[:, -1, -1] = 1.0
-        return Margins(told, latent)
-
     def switches(self) -> Floats:
         """(D, 161) quantiles of the 0/1 columns; those of numbers are not known here."""
         return np.stack([switch(0.0 if np.isnan(share) else share) for share in self.on])
+
+
+def mixed_margins(
+    encoding: Encoding, told: Floats, scores: list[ClassScores], choices: list[Floats]
+) -> Margins:
+    """Margins of all classes: quantiles (K, D, 161) of the encoded columns, then of the choices among rare levels.
+
+    ``choices`` are shares (K, L) of the levels that have no column of their own, for each such category.
+    """
+    latent = [latent_correlations(q, s.correlations) for q, s in zip(told, scores, strict=True)]
+    told = np.stack([_opened(encoding, *one) for one in zip(told, scores, latent, strict=True)])
+    ties = np.stack(latent)
+    for shares in choices:
+        more = np.stack([choice(row) for row in shares])
+        told = np.concatenate([told, more[:, None]], axis=1)
+        ties = np.pad(ties, ((0, 0), (0, 1), (0, 1)))
+        ties[:, -1, -1] = 1.0
+    return Margins(told, ties)
+
+
+def _opened(encoding: Encoding, told: Floats, scores: ClassScores, latent: Floats) -> Floats:
+    """Quantiles (D, 161) whose switches are on for their shares of the rows that reach them.
+
+    The nearest possible correlations tie switches of one category to each other, so that the rows in which none before was
+    on are not a fair sample of scores: thresholds are those of drawn scores, by a fixed public seed.
+    """
+    normal = np.random.default_rng(0).standard_normal((_SCORES_DRAWN, len(told)))
+    z = normal @ np.linalg.cholesky(latent).T
+    told = told.copy()
+    for column, place in zip(encoding.columns, encoding.places, strict=True):
+        left = np.arange(len(z))
+        for a in range(place.start, place.stop) if column.type == "category" else ():
+            share = float(scores.on[a])
+            if left.size < _LEAST_LEFT or not 0.0 < share < 1.0:
+                break
+            threshold = float(np.quantile(z[left, a], 1 - share))
+            told[a] = switch_at(threshold)
+            left = left[z[left, a] <= threshold]
+    return told

@@ -14,7 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from privgmm.data.features import EncodedFeatures, Features
 from privgmm.model.columns import ABSENT, Column, Encoding, n_levels, own_levels
-from privgmm.model.margins import SCORES, ClassScores, Margins, latent_correlations
+from privgmm.model.margins import (
+    SCORES,
+    ClassScores,
+    Margins,
+    latent_correlations,
+    mixed_margins,
+)
 from privgmm.model.uncertainty import Errors, split
 from privgmm.proven.components import GAIN, Components, Parts, Wanted, bell, into_classes, ladder
 from privgmm.proven.margins import row_quantiles
@@ -108,7 +114,7 @@ def _mixed(
         counts = weights.T @ (level[:, None] == np.array(rest))
         overall = counts.sum(axis=0) + 1e-9
         rare.append(counts + _UNSEEN * overall / overall.sum())
-    return ClassScores.margins(told, scores, rare)
+    return mixed_margins(encoding, told, scores, rare)
 
 
 def label_components(

@@ -92,10 +92,11 @@ def release_record(
     return classes._replace(components=parts)
 
 
-def released(session: Session, objective: Objective) -> Estimate:
-    """All rounds and the release made of them, with the session's budget."""
+def released(session: Session, objective: Objective, shapes: bool = False) -> Estimate:
+    """All rounds and the release made of them, with the session's budget; with ``shapes`` the margins too."""
     answers = query_rounds(session, find_classes(session))
-    return posterior_release(answers, objective, session.n_rows)
+    found = posterior_release(answers, objective, session.n_rows)
+    return _with_margins(session, answers, found) if shapes else found
 
 
 def _with_margins(session: Session, answers: Answers, found: Estimate) -> Estimate:

@@ -18,7 +18,7 @@ import numpy as np
 from privgmm.data.region import Region, stated_region
 from privgmm.data.source import MappedSource, Source
 from privgmm.model.columns import Column, Encoding, Inside, n_levels, own_levels
-from privgmm.model.margins import MOST_MISSING, ClassScores, Margins
+from privgmm.model.margins import MOST_MISSING, ClassScores, Margins, mixed_margins
 from privgmm.model.uncertainty import Errors
 from privgmm.privacy import Curator
 from privgmm.proven.objective import Objective
@@ -272,7 +272,7 @@ def _margins(
         )
         for j, (_, rest) in encoding.choices.items()
     ]
-    return ClassScores.margins(told, scores, rare)
+    return mixed_margins(encoding, told, scores, rare)
 
 
 def _rare(counts: Floats, sigma: float) -> Floats:

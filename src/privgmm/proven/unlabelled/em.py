@@ -20,7 +20,14 @@ from privgmm.privacy import Adjacency, Curator
 from privgmm.proven.objective import Objective
 from privgmm.proven.record.frames import Frames, axis_frames, refined
 from privgmm.proven.record.mechanism import released
-from privgmm.proven.record.rounds import Answer, AnyQuery, Session, histogram_round, moment_round
+from privgmm.proven.record.rounds import (
+    Answer,
+    AnyQuery,
+    Grid,
+    Session,
+    histogram_round,
+    moment_round,
+)
 from privgmm.proven.record.tuning import Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.proven.unlabelled.start import Cells, lookalike, public_cells, start_mixture
@@ -50,15 +57,22 @@ def release_unlabelled(
     dim: int,
     n_rows: int | None = None,
     objective: Objective = "balanced",
+    shapes: bool = False,
+    extent: float = 1.0,
+    grid: Grid | None = None,
 ) -> Estimate:
-    """Weights, means and covariances of a K-component mixture for all of the curator's budget."""
+    """Weights, means and covariances of a K-component mixture for all of the curator's budget.
+
+    ``shapes``, ``extent`` and ``grid`` are those of ``release_record``, for the last histograms.
+    """
     squared = curator.remaining_mu**2
 
     def session(rule: GaussianRule, share: float | None) -> Session:
         """A part of the budget (None: what is left) over the classes that ``rule`` makes."""
         mu = curator.remaining_mu if share is None else math.sqrt(share * squared)
         k = rule.centres.shape[0]
-        return Session(_answer(curator, rule), curator.adjacency, mu, k, dim, n_rows)
+        last = (extent, grid) if share is None else ()
+        return Session(_answer(curator, rule), curator.adjacency, mu, k, dim, n_rows, *last)
 
     rule = GaussianRule(np.zeros((1, dim)), np.zeros((1, dim, dim)), np.zeros(1))
     if n_classes > 1:
@@ -77,7 +91,7 @@ def release_unlabelled(
             guess = _em_step(session(guess.rule, _STEP), guess, salt)
         rule = guess.rule
     # (eq2) has no value on unlabelled rows that a component could be off from.
-    return released(session(rule, None), objective)._replace(errors=None)
+    return released(session(rule, None), objective, shapes)._replace(errors=None)
 
 
 def _answer(curator: Curator, rule: GaussianRule) -> Answer:
