@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from privgmm import PrivateGaussianMixture, Release, curate
-from privgmm.curate.request import Made
+from privgmm.curate.opened import Made
 from privgmm.errors import BudgetError, InputError, PrivacyLeakWarning, RefitWarning
 from privgmm.ledger import Ledger
 

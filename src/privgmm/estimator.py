@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,17 +16,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privgmm import curate
+from privgmm.curate.request import ReleaseRequest
 from privgmm.errors import InputError, RefitWarning
 from privgmm.proven.components import Wanted
 from privgmm.proven.objective import Objective
 from privgmm.releases import Guarantee, Release
 from privgmm.types import ClassName, Floats, Unit
 
-# Parameters that ``privgmm.release`` takes, and checks, as they are.
-_HANDED_ON = (
-    "epsilon", "delta", "unit", "bounds", "radius", "center",
-    "n_components", "mechanism", "adjacency", "objective", "ledger", "count", "max_rows", "components_per_class",
-)  # fmt: skip
 _REFIT = (
     "Private rows are fitted again in this process and every fit costs privacy: give ledger=... to have it "
     "added up, and note that cross-validation and grid search refit on overlapping rows and choose by "
@@ -64,6 +61,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         at most ``max_rows`` of a person.
     components_per_class : how many Gaussians each class has, or "auto"; predictions, densities and samples are of
         the whole model, ``means_`` and ``covariances_`` of whole classes.
+    options : further options of ``privgmm.release`` by name, such as ``{"preprocessing": ["log"]}``.
     random_state : None draws publishable noise; a seed makes the release repeatable and **not**
         publishable.
 
@@ -106,6 +104,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         count: Literal["persons", "rows"] = "persons",
         max_rows: int | None = None,
         components_per_class: Wanted = 1,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -123,6 +122,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.count = count
         self.max_rows = max_rows
         self.components_per_class = components_per_class
+        self.options = options
 
     def fit(self, X: Any, y: Any = None, person: Any = None) -> Self:
         """Release the mixture of the rows; spends the budget once per call.
@@ -135,11 +135,12 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if self.ledger is None and PrivateGaussianMixture._fits > 0:
             # Before anything is drawn: whoever makes it an error has spent nothing.
             warnings.warn(_REFIT, RefitWarning, stacklevel=2)
+        taken = {option.name for option in fields(ReleaseRequest)}
+        handed_on = {name: value for name, value in self.get_params().items() if name in taken}
         self.release_ = curate.release(
             x,
             labels,
-            **{name: getattr(self, name) for name in _HANDED_ON},
-            classes=_in_order(self.classes),
+            **{**handed_on, "classes": _in_order(self.classes), **(self.options or {})},
             seed=_seed(self.random_state),
             feature_names=names,
             label_name=_free_name(label_name, names),

@@ -11,7 +11,8 @@ from privgmm.model.columns import Column
 from privgmm.model.schema import Schema, like_identifier
 
 if TYPE_CHECKING:
-    from privgmm.cli.release import Options
+    from privgmm.cli.options import ReleaseOptions
+    from privgmm.data.parts import TableFile
 
 _LISTED = 40
 _PROTECTED = {"label": "each row's label (all other columns count as public)", "record": "each row"}
@@ -21,7 +22,7 @@ _OF_PERSONS = {
 }
 
 
-def announce(options: Options, schema: Schema) -> None:
+def announce(options: ReleaseOptions, table: TableFile, schema: Schema) -> None:
     """Show columns, kinds, classes and what is protected, and ask whether to go on.
 
     Only where somebody is there to read and answer: scripts and pipes go on in silence. A diagnosis
@@ -29,7 +30,7 @@ def announce(options: Options, schema: Schema) -> None:
     """
     if not _somebody_there():
         return
-    print("\n".join(lines(options, schema)), file=sys.stderr)
+    print("\n".join(lines(options, table, schema)), file=sys.stderr)
     if not options.diagnose:
         confirm()
 
@@ -47,7 +48,7 @@ def _somebody_there() -> bool:
     return sys.stderr.isatty() and sys.stdin.isatty()
 
 
-def lines(options: Options, schema: Schema) -> list[str]:
+def lines(options: ReleaseOptions, table: TableFile, schema: Schema) -> list[str]:
     """What is to be released, one line a fact; names alone, no row is read."""
     from privgmm.cli.stated import listed
     from privgmm.data.reading import describe
@@ -55,14 +56,14 @@ def lines(options: Options, schema: Schema) -> list[str]:
     label = options.label or schema.label
     wanted = listed(options.columns) or list(schema.names) or None
     person = options.person or schema.person
-    names = describe(options.data, wanted, label, person).layout.features
-    protected = (_PROTECTED if person is None else _OF_PERSONS).get(options.unit, options.unit)
+    names = describe(table, wanted, label, person).layout.features
+    protected = (_PROTECTED if person is None else _OF_PERSONS)[options.unit.value]
     protected = protected.format(plain(person))
     stated = {column.name: column for column in schema.columns}
     classes = listed(options.classes) or schema.classes
     told = "read from the labels" if classes is None else _some([str(name) for name in classes])
     said = [
-        f"About to release {plain(options.data)}",
+        f"About to release {plain(table)}",
         f"  protected  {protected}, epsilon {options.epsilon:g}, delta {options.delta:g}",
     ]
     if label is None:

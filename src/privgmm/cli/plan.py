@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privgmm.cli.options import PlanOptions
 from privgmm.cli.stated import bounds_of
 from privgmm.cli.terminal import plain
 from privgmm.data.names import counted
 from privgmm.errors import InputError
 from privgmm.files import check_target
 from privgmm.model.schema import Schema
-from privgmm.types import Unit
 
 if TYPE_CHECKING:
-    from privgmm.plan import Forecast, Question, Ranges, Shape
+    from privgmm.plan import Forecast, Question, Ranges
 
 PLOT_KINDS = (".svg", ".png", ".pdf")
 _SHAPES = {
@@ -27,29 +25,7 @@ _SHAPES = {
 }
 
 
-@dataclass(frozen=True)
-class Options:
-    """The command line of ``privgmm plan``."""
-
-    n: str | None
-    persons: str | None
-    rows_per_person: int | None
-    classes: int | None
-    dim: int | None
-    unit: Unit
-    epsilon: str
-    delta: float
-    radius: float | None
-    bounds: str | None
-    schema: Path | None
-    shape: Shape
-    rehearsals: int
-    target_kl: float | None
-    output: Path | None
-    overwrite: bool
-
-
-def run(options: Options) -> None:
+def run(options: PlanOptions) -> None:
     """``privgmm plan``: rehearsals on invented tables, in words, numbers and a picture."""
     from privgmm.plan import write_chart
 
@@ -72,7 +48,7 @@ def run(options: Options) -> None:
         print(f"Wrote {plain(output)}.")
 
 
-def question(options: Options) -> Question:
+def question(options: PlanOptions) -> Question:
     """What is to be rehearsed: from a schema file, from bounds, or from numbers of classes and columns."""
     from privgmm.plan import Question
 
@@ -86,18 +62,18 @@ def question(options: Options) -> Question:
         _sizes(options),
         n_classes,
         dim,
-        options.unit,
+        options.unit.value,
         _numbers(options.epsilon, float, "--epsilon"),
         options.delta,
         options.radius,
         options.rehearsals,
         ranges,
-        options.shape,
+        options.shape.value,
         options.rows_per_person,
     )
 
 
-def _ranges(options: Options, schema: Schema) -> Ranges | None:
+def _ranges(options: PlanOptions, schema: Schema) -> Ranges | None:
     """Ranges of the columns, if all are stated; categories are rehearsed as numbers from 0 to 1."""
     from privgmm.plan import Ranges
 
@@ -142,7 +118,7 @@ def _numbers(text: str, kind: type[int] | type[float], what: str) -> tuple[float
         raise InputError(f"{what} must be numbers separated by commas, got {text!r}.") from None
 
 
-def _sizes(options: Options) -> tuple[int, ...]:
+def _sizes(options: PlanOptions) -> tuple[int, ...]:
     """Numbers of rows, or of persons where it is stated how many rows each has."""
     n, persons = options.n, options.persons
     if (n is None) == (persons is None):
@@ -174,7 +150,7 @@ def _with_progress(question: Question) -> list[Forecast]:
 
 def sentences(question: Question, rows: list[Forecast]) -> list[str]:
     """What to expect, in words: one paragraph a row, and what was invented."""
-    from privgmm.curate.request import RISKY
+    from privgmm.curate.opened import RISKY
 
     where = "" if question.unit == "label" else f", {_region(question)}"
     if question.rows_per_person is not None:

@@ -5,75 +5,42 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import fields
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from privgmm.cli.announce import announce, confirm
-from privgmm.cli.stated import bounds_of, center_of, listed
+from privgmm.cli.options import ReleaseOptions
+from privgmm.cli.stated import bounds_of, center_of, listed, table_of
 from privgmm.cli.terminal import Terminated, Watch, plain, watching
 from privgmm.data.parts import TableFile
 from privgmm.errors import InputError
 from privgmm.files import check_target
 from privgmm.model.schema import Schema
 from privgmm.releases.release import UNLABELLED
-from privgmm.types import Unit
 
 if TYPE_CHECKING:
-    from privgmm.curate.request import MechanismName, RecordAdjacency
     from privgmm.ledger import Charge
 
 
-@dataclass(frozen=True)
-class Options:
-    """The command line of ``privgmm release``."""
-
-    data: TableFile
-    label: str | None
-    unit: Unit
-    epsilon: float
-    delta: float
-    components: int | None
-    bounds: str | None
-    radius: float | None
-    center: Path | None
-    classes: str | None
-    columns: str | None
-    preprocess: str | None
-    mechanism: MechanismName
-    adjacency: RecordAdjacency
-    objective: Literal["balanced", "paper"]
-    ledger: Path | None
-    ledger_table: str | None
-    note: str
-    engine: str
-    scheduler: str | None
-    seed: int | None
-    output: Path
-    on_bad_row: Literal["refuse", "drop"]
-    classes_from_data: bool
-    # Options of the published method, as ``privgmm.release`` takes them.
-    published: dict[str, Any]
-    schema: Path | None = None
-    overwrite: bool = False
-    yes: bool = False
-    person: str | None = None
-    count: Literal["persons", "rows"] = "persons"
-    max_rows: int | None = None
-    diagnose: bool = False
-    components_per_class: str = "1"
+# Options that are read from texts and files, or stand for something that is made of them.
+_READ = {
+    "columns", "classes", "bounds", "center", "components_per_class", "schema", "ledger", "diagnose",
+}  # fmt: skip
 
 
-def run(options: Options) -> None:
+def run(options: ReleaseOptions) -> None:
     """``privgmm release``: one table in, one release file out."""
     from privgmm.curate import release
     from privgmm.privacy.accounting import check_epsilon_delta
     from privgmm.releases.wording import not_usable
 
     check_epsilon_delta(options.epsilon, options.delta)
+    table = table_of(options.data, options.separator, options.decimal, options.encoding)
     check_target(
         options.output,
-        options.data,
+        table,
         options.ledger,
         options.center,
         options.bounds,
@@ -88,33 +55,21 @@ def run(options: Options) -> None:
     _check_classes(options, schema)
     if options.scheduler is not None and options.engine != "dask":
         raise InputError("A scheduler goes with --engine dask.")
-    charge = _charge(options)
+    charge = _charge(options, table)
     if not options.yes:
-        announce(options, schema)
+        announce(options, table, schema)
     with (
         _telling_what_was_spent(charge),
         _client(options) as client,
         watching() as watch,
     ):
         result = release(
-            **_rows(options, schema, client),
-            epsilon=options.epsilon,
-            delta=options.delta,
-            unit=options.unit,
-            radius=options.radius,
-            center=None if options.center is None else center_of(options.center),
-            mechanism=options.mechanism,
-            adjacency=options.adjacency,
-            objective=options.objective,
-            components_per_class=_per_class(options.components_per_class),
-            seed=options.seed,
-            published=options.published,
-            n_components=options.components,
+            **_by_name(options),
+            **_read(options, table),
+            schema=schema,
             label_name=label or UNLABELLED,
             ledger=charge,
-            note=options.note,
-            ledger_table=options.ledger_table,
-            on_bad_row=options.on_bad_row,
+            client=client,
             progress=watch.passed,
             stage=watch.stage,
             diagnose=_telling(options, watch) if options.diagnose else None,
@@ -134,7 +89,7 @@ def run(options: Options) -> None:
         _print_rest(charge)
 
 
-def _telling(options: Options, watch: Watch) -> Callable[[tuple[str, ...]], None]:
+def _telling(options: ReleaseOptions, watch: Watch) -> Callable[[tuple[str, ...]], None]:
     """Shows a diagnosis and, where somebody can answer, asks before anything is spent."""
 
     def tell(sentences: tuple[str, ...]) -> None:
@@ -147,12 +102,12 @@ def _telling(options: Options, watch: Watch) -> Callable[[tuple[str, ...]], None
     return tell
 
 
-def _charge(options: Options) -> Charge | None:
+def _charge(options: ReleaseOptions, table: TableFile) -> Charge | None:
     from privgmm.ledger import Charge, Ledger
 
     if options.ledger is None:
         return None
-    return Charge(Ledger(options.ledger), Path(options.data).name, options.output.name)
+    return Charge(Ledger(options.ledger), Path(table).name, options.output.name)
 
 
 @contextmanager
@@ -195,7 +150,7 @@ def _print_rest(charge: Charge) -> None:
         print(plain(f"Ledger {charge.ledger.path}: {words}"))
 
 
-def _check_classes(options: Options, schema: Schema) -> None:
+def _check_classes(options: ReleaseOptions, schema: Schema) -> None:
     """Names read from private labels are published without protection: only if the user says so."""
     stated = options.classes is not None or schema.classes is not None
     labelled = options.label is not None or schema.label is not None
@@ -211,24 +166,37 @@ def _check_classes(options: Options, schema: Schema) -> None:
         )
 
 
-def _rows(options: Options, schema: Schema, client: Any) -> dict[str, Any]:
-    """The arguments that say which rows of the file or folder."""
+def _by_name(options: ReleaseOptions) -> dict[str, Any]:
+    """What ``privgmm.release`` takes by the same name and as it is."""
+    from privgmm.curate.request import ReleaseRequest
+
+    taken = {option.name for option in fields(ReleaseRequest)} - _READ
+    given = {name: getattr(options, name) for name in taken if hasattr(options, name)}
+    return {name: v.value if isinstance(v, Enum) else v for name, v in given.items()}
+
+
+def _read(options: ReleaseOptions, table: TableFile) -> dict[str, Any]:
+    """What the command line says in texts and files."""
+    paper = {
+        "smoothing": options.smoothing,
+        "method": options.solver and options.solver.value,
+        "scalable": options.scalable or None,
+        "neighbours": options.neighbours and options.neighbours.value,
+    }
     return {
-        "X": options.data,
-        "schema": schema,
-        "label": options.label,
+        "X": table,
         "columns": listed(options.columns),
-        "person": options.person,
-        "count": options.count,
-        "max_rows": options.max_rows,
         "classes": listed(options.classes),
         "bounds": bounds_of(options.bounds),
+        "center": None if options.center is None else center_of(options.center),
+        "n_components": options.components,
+        "components_per_class": _per_class(options.components_per_class),
         "preprocessing": _steps(options.preprocess),
-        "client": client,
+        "published": {name: value for name, value in paper.items() if value is not None},
     }
 
 
-def _client(options: Options) -> AbstractContextManager[Any]:
+def _client(options: ReleaseOptions) -> AbstractContextManager[Any]:
     if options.engine == "local":
         return nullcontext()
     from privgmm.data.dask_opening import connected

@@ -1,4 +1,4 @@
-"""``privgmm report``: one self-contained HTML page about a release."""
+"""``privgmm show`` and ``privgmm report``: what a release holds, on the terminal or as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,26 @@ from privgmm.model.schema import Schema
 from privgmm.releases import Release
 from privgmm.releases.release import UNLABELLED
 from privgmm.types import Floats, Labels
+
+
+def show(path: Path, as_json: bool, registry: bool) -> None:
+    """``privgmm show``: what was promised and what is known."""
+    if as_json and registry:
+        raise InputError("Choose one of --json and --registry.")
+    release = Release.load(path)
+    if registry:
+        from privgmm.releases.statement import registry_yaml
+
+        print(registry_yaml(release), end="")
+        return
+    if as_json:
+        from privgmm.releases.document import dump
+
+        print(dump(release), end="")
+        return
+    from privgmm.releases.statement import print_statement
+
+    print_statement(release)
 
 
 def run(

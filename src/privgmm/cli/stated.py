@@ -59,7 +59,7 @@ def center_of(path: Path) -> list[float]:
         raise InputError(f"{path} must hold one row of numbers, the center of the ball.") from None
 
 
-def table(data: Path, separator: str, decimal: str, encoding: str) -> TableFile:
+def table_of(data: Path, separator: str, decimal: str, encoding: str) -> TableFile:
     """The table behind DATA; of ``-`` all of standard input, which is kept in memory and never written down."""
     options = CsvOptions(separator, decimal, encoding)
     if str(data) != "-":

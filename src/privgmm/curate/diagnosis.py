@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privgmm.curate.request import Request
+from privgmm.curate.opened import OpenedRequest
 from privgmm.data.region import Region, stated_region
 from privgmm.model.columns import ABSENT
 from privgmm.types import Codes, Floats, Integers
@@ -34,7 +34,7 @@ class OutsideKernel:
         return np.concatenate([[len(X), outside.sum()], beyond.sum(axis=0)]).astype(np.int64)
 
 
-def diagnosis(request: Request, names: tuple[str, ...]) -> tuple[str, ...]:
+def diagnosis(request: OpenedRequest) -> tuple[str, ...]:
     """Sentences on what was clipped and what counted for nothing; of private rows, without any noise."""
     if request.unit == "label":
         return ("Nothing is clipped at label level, where features are public.",)
@@ -59,7 +59,7 @@ def diagnosis(request: Request, names: tuple[str, ...]) -> tuple[str, ...]:
         )
     worst = [int(j) for j in np.argsort(-by_column, kind="stable") if by_column[j]][:_LISTED]
     if worst:
-        called = names or tuple(f"x{j}" for j in range(len(by_column)))
+        called = request.by_column
         said.append(
             "Outside by column: "
             + ", ".join(f"{called[j]} {_part(int(by_column[j]), counted)}" for j in worst)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privgmm.curate.request import Made, Request, warn_of_delta
+from privgmm.curate.opened import Made, OpenedRequest, warn_of_delta
 from privgmm.curate.statement import assumed_public, limits, notes
 from privgmm.data import Source
 from privgmm.data.features import ArrayFeatures, EncodedFeatures, Features
@@ -36,11 +36,18 @@ class Rows:
     encoding: Encoding | None = None
 
 
-def proven(request: Request) -> Made:
+def proven(request: OpenedRequest) -> Made:
     """Ask the curator until the budget is spent, and state what that is worth."""
-    noise: NoiseSource = OpenDPNoise() if request.seed is None else SeededNoise(request.seed)
+    noise: NoiseSource = (
+        OpenDPNoise() if request.asked.seed is None else SeededNoise(request.asked.seed)
+    )
     curator = Curator(
-        request.source, noise, request.adjacency, request.epsilon, request.delta, request.stage
+        request.source,
+        noise,
+        request.adjacency,
+        request.asked.epsilon,
+        request.asked.delta,
+        request.asked.stage,
     )
     rows = _prepared(request, curator)
     curator.look_at(rows.source)
@@ -52,7 +59,7 @@ def proven(request: Request) -> Made:
 
         found, encoding = release_mixed(
             curator, rows.source, request.columns, len(request.classes), request.public_units,
-            request.objective,
+            request.asked.objective,
         )  # fmt: skip
     weights, means, covariances, errors, parts, margins = found
     if rows.region is not None:
@@ -66,8 +73,8 @@ def proven(request: Request) -> Made:
         status="proven",
         unit=request.unit,
         adjacency=request.adjacency,
-        epsilon=request.epsilon,
-        delta=request.delta,
+        epsilon=request.asked.epsilon,
+        delta=request.asked.delta,
         mu=curator.mu,
         publishable=noise.publishable and not request.rows.classes_from_data,
         mechanisms=curator.mechanisms,
@@ -85,9 +92,9 @@ def proven(request: Request) -> Made:
     return Made(mixture, guarantee, rows.steps, errors, components, margins, encoding)
 
 
-def _prepared(request: Request, curator: Curator) -> Rows:
+def _prepared(request: OpenedRequest, curator: Curator) -> Rows:
     """Preprocess by the rules of the unit, then move the stated region to the unit ball."""
-    if not request.preprocessing:
+    if not request.steps:
         plain = all(column.plain for column in request.columns)
         if request.unit == "label" and not plain:
             return _encoded(request)
@@ -104,11 +111,11 @@ def _prepared(request: Request, curator: Curator) -> Rows:
 
         # The rows so far are the same records, each mapped on its own.
         curator.look_at(replace(memory, X=rows))
-        mu = curator.mu * math.sqrt(request.preprocessing_share)
+        mu = curator.mu * math.sqrt(request.asked.preprocessing_share)
         return standardise_privately(curator, lo, hi, mu, request.public_units)
 
     prepared = request.prepared or prepare(
-        request.preprocessing, memory.X, request.unit, paid_standardise=pay, **request.stated
+        request.steps, memory.X, request.unit, paid_standardise=pay, **request.stated
     )
     source = replace(memory, X=prepared.X)
     if request.unit == "label":
@@ -117,7 +124,7 @@ def _prepared(request: Request, curator: Curator) -> Rows:
     return Rows(MappedSource(source, region.to_unit), prepared.steps, region, None)
 
 
-def _encoded(request: Request) -> Rows:
+def _encoded(request: OpenedRequest) -> Rows:
     """Categories and missing cells of public features as numbers; the map is a function of these features alone."""
     from privgmm.proven.label import public_encoding
 
@@ -129,19 +136,19 @@ def _encoded(request: Request) -> Rows:
 _NOTHING_STATED = {"bounds": None, "radius": None, "center": None}
 
 
-def _estimate(request: Request, rows: Rows, curator: Curator) -> Estimate:
+def _estimate(request: OpenedRequest, rows: Rows, curator: Curator) -> Estimate:
     k = len(request.classes)
     if rows.features is not None:
         from privgmm.proven.label import release_label
 
-        request.stage("grouping the public features", 0.0)
+        request.asked.stage("grouping the public features", 0.0)
         return release_label(
             rows.features,
             curator,
             k,
-            request.objective,
+            request.asked.objective,
             totals_public=not request.drop_bad,
-            components=request.components_per_class,
+            components=request.asked.components_per_class,
             steps=_steps(request, rows),
         )
     assert rows.region is not None
@@ -150,18 +157,18 @@ def _estimate(request: Request, rows: Rows, curator: Curator) -> Estimate:
         from privgmm.proven.unlabelled.em import release_unlabelled
 
         return release_unlabelled(
-            curator, k, rows.source.dim, request.public_units, request.objective,
+            curator, k, rows.source.dim, request.public_units, request.asked.objective,
             shapes=True, extent=rows.region.extent, grid=grid,
         )  # fmt: skip
     from privgmm.proven.record import release_record
 
     return release_record(
-        curator, k, rows.source.dim, request.public_units, request.objective, rows.region.extent,
-        request.components_per_class, shapes=True, grid=grid,
+        curator, k, rows.source.dim, request.public_units, request.asked.objective, rows.region.extent,
+        request.asked.components_per_class, shapes=True, grid=grid,
     )  # fmt: skip
 
 
-def _steps(request: Request, rows: Rows) -> tuple[float | None, ...]:
+def _steps(request: OpenedRequest, rows: Rows) -> tuple[float | None, ...]:
     """Distances between values of the model's columns (of the stated ones, where these are encoded)."""
     if rows.steps:
         return (None,) * rows.source.dim

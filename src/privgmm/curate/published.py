@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm import published as paper
-from privgmm.curate.request import Made, Request
+from privgmm.curate.opened import Made, OpenedRequest
 from privgmm.curate.statement import assumed_public, notes
 from privgmm.data.region import stated_region
 from privgmm.errors import InputError
@@ -26,16 +26,16 @@ _KMEANS = (
 )
 
 
-def check_published(request: Request) -> None:
+def check_published(request: OpenedRequest) -> None:
     """Refuse what the paper's method cannot do, before anything is paid."""
-    options = options_from(request.published)
+    options = options_from(request.asked.published or {})
     paper_adjacency(request)
     if request.person is not None:
         raise InputError(
             "The published method protects rows, not persons; use the proven mechanism, or aggregate first."
         )
     if options.scalable and request.unit == "label":
-        if request.preprocessing:
+        if request.steps:
             raise InputError(
                 "The scalable noise needs a stated ball, which preprocessing at label level does not "
                 "carry along; preprocess the table first."
@@ -43,15 +43,15 @@ def check_published(request: Request) -> None:
         stated_region(request.source.dim, **request.stated)
 
 
-def published(request: Request) -> Made:
+def published(request: OpenedRequest) -> Made:
     """A mixture drawn by Algorithm 1, its as-published statement, the preprocessing, and no errors."""
-    options = options_from(request.published)
+    options = options_from(request.asked.published or {})
     adjacency = paper_adjacency(request)
     memory = request.in_memory
     steps: tuple[Step, ...] = ()
     X, stated = memory.X, request.stated
-    if request.preprocessing:
-        prepared = request.prepared or prepare(request.preprocessing, X, request.unit, **stated)
+    if request.steps:
+        prepared = request.prepared or prepare(request.steps, X, request.unit, **stated)
         steps, X = prepared.steps, prepared.X
         stated = {"bounds": None, "radius": None, "center": None, **prepared.region}
     radius, shift = None, np.zeros(X.shape[1])
@@ -61,16 +61,16 @@ def published(request: Request) -> Made:
     listed = memory.codes >= 0
     X, codes = X[listed], memory.codes[listed]
     design = paper.design(
-        X - shift, _labels(request, X, codes), epsilon=request.epsilon, delta=request.delta,
+        X - shift, _labels(request, X, codes), epsilon=request.asked.epsilon, delta=request.asked.delta,
         adjacency=adjacency, radius=radius, classes=request.classes, **options.choices,
     )  # fmt: skip
-    drawn = design.draw(seed=request.seed)
+    drawn = design.draw(seed=request.asked.seed)
     guarantee = Guarantee(
         status="as-published",
         unit=request.unit,
         adjacency=adjacency,
-        epsilon=request.epsilon,
-        delta=request.delta,
+        epsilon=request.asked.epsilon,
+        delta=request.asked.delta,
         mu=None,
         publishable=False,
         assumed_public=assumed_public(request),
@@ -82,23 +82,23 @@ def published(request: Request) -> Made:
             *(() if request.labelled else (_KMEANS,)),
             *notes(request, steps),
         ),
-        seeded=request.seed is not None,
+        seeded=request.asked.seed is not None,
         classes_from_data=request.rows.classes_from_data,
     )
     mixture = Mixture(drawn.weights, drawn.means + shift, drawn.covariances, request.classes)
     return Made(mixture, guarantee, steps)
 
 
-def paper_adjacency(request: Request) -> str:
+def paper_adjacency(request: OpenedRequest) -> str:
     """The paper's name of what is protected; it has no mechanism that covers adding and removing at once."""
     if request.unit == "label":
         return "label"
-    if request.record_adjacency == "add-remove":
+    if request.asked.adjacency == "add-remove":
         raise InputError(
             "The published method protects either adding or removing a record, not both; choose the "
             "adjacency 'add' or 'remove'."
         )
-    return _RECORD[request.record_adjacency]
+    return _RECORD[request.asked.adjacency]
 
 
 def split_note(design: paper.Design) -> str:
@@ -115,10 +115,10 @@ def split_note(design: paper.Design) -> str:
     )
 
 
-def _labels(request: Request, X: Floats, codes: NDArray[np.intp]) -> NDArray[np.object_]:
+def _labels(request: OpenedRequest, X: Floats, codes: NDArray[np.intp]) -> NDArray[np.object_]:
     """The given labels, or those of K-means where there are none (footnote 1)."""
     if not request.labelled:
-        codes = label_by_kmeans(X, len(request.classes), seed=request.seed or 0)
+        codes = label_by_kmeans(X, len(request.classes), seed=request.asked.seed or 0)
     names = np.empty(len(request.classes), dtype=object)
     names[:] = request.classes
     return np.asarray(names[codes])

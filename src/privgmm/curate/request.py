@@ -1,299 +1,248 @@
-"""What a release is asked for, checked before anything is spent."""
+"""What a release is asked for: every option once, with its default and its meaning, and what a schema adds to it."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from privgmm.checks import checked_seed, real, whole
-from privgmm.data import ArraySource, Source
-from privgmm.data.opening import Opened
-from privgmm.data.region import LARGEST, stated_region
-from privgmm.errors import CautionWarning, ColumnsError, InputError, PrivacyLeakWarning
-from privgmm.model.columns import ABSENT, Column, Encoding
-from privgmm.model.components import ComponentMixture
-from privgmm.model.margins import Margins
-from privgmm.model.mixture import Mixture
-from privgmm.model.uncertainty import Errors
+from privgmm.checks import checked_seed, real
+from privgmm.data.streamed import Progress, no_progress
+from privgmm.errors import InputError
+from privgmm.ledger import Charge
+from privgmm.model.columns import Column
+from privgmm.model.mixture import class_names
+from privgmm.model.schema import Schema, schema_of
 from privgmm.privacy.accounting import check_epsilon_delta
 from privgmm.proven.components import MOST, Wanted
 from privgmm.proven.objective import Objective
-from privgmm.releases.guarantee import Guarantee
-from privgmm.transform import Step, check_origins
-from privgmm.transform.fit import check_wanted
-from privgmm.transform.prepare import Prepared, check_record_steps, prepare
-from privgmm.types import Adjacency, ClassName, PersonUnit, Stage, Unit, no_stage
-
-# A mechanism that publishes each row with probability delta is (0, delta)-private, and publishes
-# N delta rows on average: the usual advice is delta << 1/N, and a tenth is the least of "far below".
-RISKY = 0.1
-_LONGEST_NAME = 120
-# Whole numbers of at least this size are not all doubles (RFC 8785, section 3.2.2.3).
-_EXACT = 2**53
+from privgmm.transform import Step
+from privgmm.types import ClassName, Stage, Unit, no_stage
 
 MechanismName = Literal["proven", "published"]
 # "add" and "remove" alone are of the published method, which treats them apart.
 RecordAdjacency = Literal["replace", "add-remove", "add", "remove"]
 
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """Rows and wishes. ``stated`` holds bounds, or radius and center, as the user gave them."""
-
-    rows: Opened
-    labelled: bool
-    epsilon: float
-    delta: float
-    unit: Unit
-    record_adjacency: RecordAdjacency
-    stated: dict[str, Any]
-    preprocessing: tuple[str | Step, ...]
-    preprocessing_share: float
-    objective: Objective
-    seed: int | None
-    drop_bad: bool = False
-    components_per_class: Wanted = 1
-    mechanism: MechanismName = "proven"
-    published: Mapping[str, Any] = field(default_factory=dict)
-    # The features as stated.
-    columns: tuple[Column, ...] = ()
-    # At label level the preprocessed rows, a function of public features, made before anything is paid.
-    prepared: Prepared | None = None
-    # Whose rows are protected together; None where every row is its own.
-    person: PersonUnit | None = None
-    # Told what is being done, for whoever waits.
-    stage: Stage = no_stage
-
-    @property
-    def source(self) -> Source:
-        """The rows, to be added up."""
-        return self.rows.source
-
-    @property
-    def classes(self) -> tuple[ClassName, ...]:
-        """Class names as published."""
-        return self.rows.classes
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """Which tables are neighbours: at label level always the flip of one label."""
-        if self.unit == "label":
-            return "label"
-        return "replace" if self.record_adjacency == "replace" else "add-remove"
-
-    @property
-    def public_units(self) -> int | None:
-        """The number of rows or persons that count, if public.
-
-        Under add-remove it is protected. Under replace the public number counts the dropped ones
-        too, and how many of them count is protected; so is the number of rows where persons are
-        exchanged. At label level who and what is usable is a function of the public features.
-        """
-        counts_rows = self.person is not None and self.person.max_rows is not None
-        if self.adjacency == "add-remove":
-            return None
-        if self.unit == "record" and (self.drop_bad or counts_rows):
-            return None
-        return self.source.n_units
-
-    @property
-    def in_memory(self) -> ArraySource:
-        """The rows as arrays, loaded before the request was checked."""
-        if not isinstance(self.source, ArraySource):
-            raise InputError("Preprocessing needs the table in memory; give its arrays.")
-        return self.source
+# The words that an option may have, after how a refusal calls it.
+_WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "unit": ("The unit", ("label", "record")),
+    "mechanism": ("The mechanism", ("proven", "published")),
+    "objective": ("The objective", ("balanced", "paper")),
+    "on_bad_row": ("What becomes of a bad row", ("refuse", "drop")),
+    "count": ("What counts", ("persons", "rows")),
+}
 
 
-class Made(NamedTuple):
-    """What a mechanism made of a request: the mixture, its statement, the preprocessing that belongs to it, how far
-    off it may be, the components of its classes, and the shapes of its columns."""
+# No repr: it would show private rows.
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseRequest:
+    """A release as it is asked for by ``privgmm.release``, the estimator and the command line.
 
-    mixture: Mixture
-    guarantee: Guarantee
-    preprocessing: tuple[Step, ...]
-    errors: Errors | None = None
-    components: ComponentMixture | None = None
-    margins: Margins | None = None
-    encoding: Encoding | None = None
-
-
-def checked(request: Request) -> Request:
-    """The request, or one sentence on what is wrong with it."""
-    check_epsilon_delta(request.epsilon, request.delta)
-    if request.unit not in ("label", "record"):
-        raise InputError(f"The unit must be 'label' or 'record', got {request.unit!r}.")
-    if request.mechanism == "proven":
-        if request.record_adjacency not in ("replace", "add-remove"):
-            raise InputError(
-                f"The adjacency must be 'replace' or 'add-remove', got {request.record_adjacency!r}."
-            )
-        if request.published:
-            raise InputError("Options of the published method go with mechanism='published'.")
-    elif request.record_adjacency not in ("replace", "add-remove", "add", "remove"):
-        raise InputError(
-            "The adjacency of the published method must be 'replace', 'add' or 'remove', got "
-            f"{request.record_adjacency!r}."
-        )
-    if request.objective not in ("balanced", "paper"):
-        raise InputError(f"The objective must be 'balanced' or 'paper', got {request.objective!r}.")
-    checked_seed(request.seed)
-    special = [column.name for column in request.columns if not column.plain]
-    if special and (
-        request.mechanism != "proven"
-        or request.preprocessing
-        or not request.labelled
-        or request.stated["radius"] is not None
-    ):
-        raise InputError(
-            f"The column {special[0]!r} holds categories or missing cells, which a proven release of labelled rows "
-            'can hold, at record level with stated ranges, without preprocessing; or set type = "drop".'
-        )
-    if special and request.components_per_class != 1:
-        raise InputError(
-            f"The column {special[0]!r} holds categories or missing cells, of which every class has one component; "
-            'leave components_per_class at 1, or set type = "drop".'
-        )
-    _check_names(request)
-    _check_components(request)
-    steps = check_wanted(request.preprocessing)
-    check_origins([step for step in steps if not isinstance(step, str)], request.unit)
-    if not 0 < real(request.preprocessing_share, "The share for preprocessing") < 1:
-        raise InputError(
-            "The share of the budget for preprocessing must lie strictly between 0 and 1, "
-            f"got {request.preprocessing_share}."
-        )
-    if request.unit == "label" and len(request.classes) < 2:
-        raise InputError(
-            "Protecting labels needs at least two classes; state the class list, "
-            "or use unit='record' to protect whole rows of one class."
-        )
-    n_units = request.public_units
-    if n_units == 0:
-        raise InputError("The table has no usable rows; give a table with data.")
-    if request.unit == "record":
-        stated_region(request.source.dim, **request.stated)
-        check_record_steps(steps, request.source.dim, **request.stated)
-    else:
-        _refuse_overflowing(request)
-        stated = any(value is not None for value in request.stated.values())
-        if stated and not request.published.get("scalable"):
-            _caution(
-                "Bounds, radius and center are not used at label level, where features are public."
-            )
-    warn_of_delta(request, n_units)
-    if request.rows.classes_from_data:
-        warnings.warn(
-            "The class list was read from the private labels; state it with classes=... "
-            "because which classes occur can itself be private.",
-            PrivacyLeakWarning,
-            stacklevel=4,
-        )
-    request.rows.check()
-    if request.unit == "label" and steps:
-        return replace(
-            request,
-            prepared=prepare(steps, request.in_memory.X, "label", names=request.rows.feature_names),
-        )
-    return request
-
-
-def _check_names(request: Request) -> None:
-    """A release file is read by other languages too, whose numbers hold whole ones up to 2^53 exactly."""
-    if any(type(name) is int and abs(name) >= _EXACT for name in request.classes):
-        raise InputError("Class names beyond 2^53 must be texts; state the class list as texts.")
-
-
-def _check_components(request: Request) -> None:
-    wanted = request.components_per_class
-    if wanted != "auto" and not (type(wanted) is int and 1 <= wanted <= MOST):
-        raise InputError(
-            f"Components per class must be a whole number from 1 to {MOST} or 'auto', got {wanted!r}."
-        )
-    if wanted == 1:
-        return
-    if request.mechanism == "published":
-        raise InputError(
-            "The published method has one component per class; use mechanism='proven'."
-        )
-    if not request.labelled:
-        raise InputError(
-            "Components per class need classes; rows without labels have n_components instead."
-        )
-
-
-def warn_of_delta(request: Request, n_units: float | None) -> None:
-    """delta is the probability of any failure, a full disclosure of one row too: N delta is to be small.
-
-    ``n_units``, the number of rows or persons, is public or noisy; None where it is neither (yet).
+    Parameters
+    ----------
+    X : (n, d) features; or the path of a CSV or Parquet file or folder, or a Dask collection, which
+        are passed over in chunks and may be larger than memory.
+    y : (n,) labels; None with ``unit="record"`` and ``n_components=K`` for unlabelled rows.
+    unit : "label" protects each row's label (features are public); "record" protects whole rows.
+    bounds, radius, center : where rows may lie, stated by you and never read from the data (record
+        level): per-column ranges ``(lo, hi)``, a dict ``{column: (lo, hi)}`` or a list of such
+        pairs; or a ball. Rows outside are clipped into it.
+    classes : the public class list, published as stated; labels are matched to it as texts, 1 and
+        "1" and 1.0 alike, "01" apart (``privgmm.model.labels``). When omitted it is read from the
+        labels, which leaks: a PrivacyLeakWarning says so and the release is not publishable.
+    mechanism : "proven", or "published" for the paper's method, whose guarantee is not proven.
+    adjacency : record level: "replace" one row by another, or "add-remove" one row. The published
+        method has "replace" (of a row's features), "add" and "remove" apart.
+    seed : for experiments only; a seeded release is stamped not publishable.
+    n_components : how many components to fit to unlabelled rows; the published method labels them by
+        K-means first, as the paper does.
+    label, columns : the label column and the feature columns of a file or frame.
+    preprocessing : steps such as "log", "standardise", "pca:5", or step objects of
+        ``privgmm.transform``; at record level their parameters must be public or paid for.
+    preprocessing_share : the part of the budget (of mu squared) that a paid step takes.
+    objective : "balanced" releases the shapes that are expected to be closest to the fitted ones in both
+        directions of KL, with the noisy class frequencies; "paper" minimises KL(released || fitted)
+        alone, in which a class whose shape the noise hides counts less.
+    components_per_class : how many Gaussians each class of ``Release.model`` has, or "auto": as many as rows
+        and noise carry (docs/components.md). ``Release.mixture`` stays one Gaussian per class, with
+        exactly the mean and covariance of the whole class.
+    published : options of the published method: smoothing, method, scalable, neighbours, eqr5
+        (see ``privgmm.published.Options``).
+    feature_names, label_name : names to publish; by default those of the file or frame.
+    ledger : a ledger file to charge; it is charged after all checks and before noise is drawn.
+    note : a text for the ledger, e.g. what the release is for.
+    ledger_table : how the ledger is to call this table. Needed only where the ledger is about a table
+        with other column names, classes or bounds; both then count against the same budget.
+    client : a ``dask.distributed`` client whose workers do the passes.
+    progress : called with a number of rows whenever a chunk of a streamed table was passed over.
+    on_bad_row : "refuse" a table with missing cells, cells that are no numbers or labels outside the
+        class list: whoever makes the release sees the refusal, which the guarantee does not
+        cover. "drop" lets such rows contribute nothing, which it does cover (docs/units.md).
+    schema : label, classes, columns and their ranges in one statement: a ``privgmm.Schema``, or the path of
+        a schema file (docs/schema.md). What it states need not be given again.
+    person : the column that says whose row it is, where a person may have several; beside an array, one id
+        per row. All rows of a person are then protected together, at either unit (docs/persons.md).
+    count : "persons": each person counts once, however many rows there are. "rows": each row counts, at
+        most ``max_rows`` of a person, chosen by a fixed hash of the features.
+    stage : called with what is being done and the part of the budget that is spent by then, 0 to 1.
+    diagnose : called, before anything is spent, with sentences on what the stated bounds clip: exact,
+        private numbers for the holder's eyes, which are in no release.
     """
-    if n_units is not None and request.delta * n_units > RISKY:
-        one, many = ("row", "rows") if request.person is None else ("person", "persons")
-        _caution(
-            f"Delta {request.delta:g} is not far below one over the number of {many}; a mechanism "
-            f"that gives away a random {one} could meet it, so choose a smaller delta."
-        )
 
+    X: Any
+    y: ArrayLike | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    unit: Unit = "label"
+    bounds: Any = None
+    radius: float | None = None
+    center: ArrayLike | None = None
+    classes: Sequence[ClassName] | None = None
+    mechanism: MechanismName = "proven"
+    adjacency: RecordAdjacency = "replace"
+    seed: int | None = None
+    _: KW_ONLY
+    n_components: int | None = None
+    label: str | None = None
+    columns: Sequence[str] | None = None
+    preprocessing: Sequence[str | Step] = ()
+    preprocessing_share: float = 0.1
+    objective: Objective = "balanced"
+    components_per_class: Wanted = 1
+    published: Mapping[str, Any] | None = None
+    feature_names: Sequence[str] = ()
+    label_name: str | None = None
+    ledger: str | os.PathLike[str] | Charge | None = None
+    note: str = ""
+    ledger_table: str | None = None
+    client: Any = None
+    progress: Progress = no_progress
+    on_bad_row: Literal["refuse", "drop"] = "refuse"
+    schema: Schema | str | os.PathLike[str] | None = None
+    person: Any = None
+    count: Literal["persons", "rows"] = "persons"
+    max_rows: int | None = None
+    stage: Stage = no_stage
+    diagnose: Callable[[tuple[str, ...]], None] | None = None
 
-def _caution(sentence: str) -> None:
-    # From here to the caller of privgmm.release.
-    warnings.warn(sentence, CautionWarning, stacklevel=5)
-
-
-def _refuse_overflowing(request: Request) -> None:
-    """Features are public here, so their size may be told; squares of larger ones are not numbers."""
-    for rows in request.rows.features.chunks():
-        there = rows != ABSENT
-        far = np.flatnonzero(np.abs(rows).max(axis=0, initial=0.0, where=there) > LARGEST)
-        if far.size:
-            problem = ColumnsError(
-                f"Column {{columns}} holds values beyond {LARGEST:g}; rescale it first.",
-                far.tolist(),
-            )
-            names = request.rows.feature_names
-            raise problem.named(names) if names else problem
-
-
-# Shares of rows are multiples of 2^-20 (``privacy.curator``): of more rows each would count for nothing.
-_MOST_ROWS = 1 << 20
-
-
-def person_unit(
-    person: Any, count: str, max_rows: int | None
-) -> tuple[PersonUnit | None, NDArray[Any] | None]:
-    """Whose rows are protected together, and one id per row where they are no column of the table."""
-    if count not in ("persons", "rows"):
-        raise InputError(f"What counts must be 'persons' or 'rows', got {count!r}.")
-    if person is None:
-        if count == "rows" or max_rows is not None:
+    def __post_init__(self) -> None:
+        # What can be checked without the table.
+        check_epsilon_delta(self.epsilon, self.delta)
+        for name, (called, words) in _WORDS.items():
+            if (value := getattr(self, name)) not in words:
+                choices = " or ".join(repr(word) for word in words)
+                raise InputError(f"{called} must be {choices}, got {value!r}.")
+        if self.mechanism == "proven":
+            if self.adjacency not in ("replace", "add-remove"):
+                raise InputError(
+                    f"The adjacency must be 'replace' or 'add-remove', got {self.adjacency!r}."
+                )
+            if self.published:
+                raise InputError("Options of the published method go with mechanism='published'.")
+        elif self.adjacency not in ("replace", "add-remove", "add", "remove"):
             raise InputError(
-                "Counting rows of persons needs the column of persons; name it as person."
+                "The adjacency of the published method must be 'replace', 'add' or 'remove', got "
+                f"{self.adjacency!r}."
             )
-        return None, None
-    if (count == "rows") != (max_rows is not None):
-        raise InputError(
-            "State the most rows of a person that may count (max_rows) with count='rows', and only then."
-        )
-    most = (
-        None
-        if max_rows is None
-        else whole(max_rows, "The most rows of a person", at_most=_MOST_ROWS)
+        checked_seed(self.seed)
+        if not 0 < real(self.preprocessing_share, "The share for preprocessing") < 1:
+            raise InputError(
+                "The share of the budget for preprocessing must lie strictly between 0 and 1, "
+                f"got {self.preprocessing_share}."
+            )
+        wanted = self.components_per_class
+        if wanted != "auto" and not (type(wanted) is int and 1 <= wanted <= MOST):
+            raise InputError(
+                f"Components per class must be a whole number from 1 to {MOST} or 'auto', got {wanted!r}."
+            )
+        if wanted != 1 and self.mechanism == "published":
+            raise InputError(
+                "The published method has one component per class; use mechanism='proven'."
+            )
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A table as stated: names of its label, person and features, classes and bounds.
+
+    ``columns`` is what a schema says of the features, empty without one. ``bounds`` is as
+    ``privgmm.release`` takes it.
+    """
+
+    label: str | None = None
+    classes: Sequence[ClassName] | None = None
+    names: Sequence[str] | None = None
+    bounds: Any = None
+    person: str | None = None
+    columns: tuple[Column, ...] = ()
+
+
+def stated(asked: ReleaseRequest) -> Statement:
+    """What is stated of the table by a request and by its schema together.
+
+    At record level every number needs a range, unless a ball is stated; a missing one is asked for
+    by name.
+    """
+    person = asked.person if isinstance(asked.person, str) else None
+    if asked.schema is None:
+        return Statement(asked.label, asked.classes, asked.columns, asked.bounds, person)
+    known = schema_of(asked.schema)
+    bounds = asked.bounds
+    if bounds is not None and any(column.lo is not None for column in known.columns):
+        raise InputError("The schema states bounds already; state them there or apart, not both.")
+    classes = None if asked.classes is None else class_names(asked.classes)
+    names = asked.columns and tuple(asked.columns)
+    if bounds is None and asked.radius is None and asked.unit == "record" and known.columns:
+        bounds = _bounds(known)
+    return Statement(
+        _once("label columns", known.label, asked.label),
+        _once("classes", known.classes, classes),
+        _once("feature columns", known.names or None, names),
+        bounds,
+        _once("person columns", known.person, person),
+        known.columns,
     )
-    given = isinstance(person, str)
-    name = person if given else getattr(person, "name", None)
-    # The column's name stands in sentences of the statement.
-    name = "person" if not given and not isinstance(name, str) else str(name)
-    if not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
-        raise InputError("The column of persons has a name that cannot be printed; rename it.")
-    return PersonUnit(name, most), None if given else person
 
 
-def feature_names_of(rows: Opened, given: Sequence[str]) -> tuple[str, ...]:
-    """Names stated by the caller, else those of the file or frame."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError("The feature names must be a list of texts.")
-    return tuple(given) or rows.feature_names
+def stated_columns(
+    columns: tuple[Column, ...], names: Sequence[str], bounds: Any
+) -> tuple[Column, ...]:
+    """What is known of every feature: the schema's columns, or numbers in the stated ``bounds`` (a pair or None)."""
+    if columns:
+        return columns
+    if bounds is None:
+        return tuple(Column(name) for name in names)
+    lows, highs = (np.broadcast_to(np.asarray(side, float), (len(names),)) for side in bounds)
+    return tuple(
+        Column(name, "number", float(lo), float(hi))
+        for name, lo, hi in zip(names, lows, highs, strict=True)
+    )
+
+
+def _once(what: str, there: Any, here: Any) -> Any:
+    """A fact of the schema or of an argument; both may only say the same."""
+    if there is not None and here is not None and there != here:
+        raise InputError(
+            f"The schema and the arguments state different {what}; change one, or leave one out."
+        )
+    return there if here is None else here
+
+
+def _bounds(schema: Schema) -> tuple[list[float], list[float]]:
+    numbers = [column for column in schema.columns if column.type != "category"]
+    open_ = [repr(column.name) for column in numbers if column.lo is None]
+    if open_:
+        listed = ", ".join(open_[:10]) + (f" and {len(open_) - 10} more" if len(open_) > 10 else "")
+        raise InputError(
+            f"State lo and hi of {listed} in the schema, where values may lie by what is known about such "
+            "tables; or state a radius instead of ranges."
+        )
+    # A category is read as the positions of its levels.
+    pairs = [
+        (c.lo or 0.0, c.hi if c.hi is not None else float(len(c.levels))) for c in schema.columns
+    ]
+    return [lo for lo, _ in pairs], [hi for _, hi in pairs]

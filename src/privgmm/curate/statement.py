@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privgmm.curate.request import Request
+from privgmm.curate.opened import OpenedRequest
 from privgmm.transform import Step, describe
 
 _COMPUTED_LABELS = (
@@ -33,7 +33,7 @@ DROPPED_CELLS = (
 _NUMBER_OF_ROWS = "How many rows there are is protected; whoever can watch the machine may tell it from time and memory."
 
 
-def assumed_public(request: Request) -> tuple[str, ...]:
+def assumed_public(request: OpenedRequest) -> tuple[str, ...]:
     """Facts that the guarantee takes as known, one sentence each."""
     facts, person = ["the class list", "the column names"], request.person
     if request.unit == "label":
@@ -50,7 +50,7 @@ def assumed_public(request: Request) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def limits(request: Request) -> tuple[str, ...]:
+def limits(request: OpenedRequest) -> tuple[str, ...]:
     """What is not protected; first of all what was read from private data without noise."""
     leaks = (
         ("the class list, which was read from the private labels",)
@@ -63,10 +63,10 @@ def limits(request: Request) -> tuple[str, ...]:
     return (*leaks, _NOT_PROTECTED[request.unit])
 
 
-def notes(request: Request, steps: tuple[Step, ...]) -> tuple[str, ...]:
+def notes(request: OpenedRequest, steps: tuple[Step, ...]) -> tuple[str, ...]:
     """What a reader of the guarantee should also know, one sentence each."""
     about_unit = (_COMPUTED_LABELS,) if request.unit == "label" else ()
-    own_weights = request.mechanism == "proven" and request.objective == "paper"
+    own_weights = request.asked.mechanism == "proven" and request.asked.objective == "paper"
     about_weights = (_WEIGHTS,) if own_weights else ()
     about_rows: tuple[str, ...] = ()
     if request.drop_bad:
