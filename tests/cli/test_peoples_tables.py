@@ -103,8 +103,10 @@ def test_equal_releases_from_every_kind_of_file_and_frame(folder, monkeypatch):
     ask = {"schema": "s.toml", "unit": "record", "epsilon": 2.0, "delta": 1e-5, "seed": 1}
     for name, table in (("pandas", frame), ("polars", pl.from_pandas(frame))):
         privgmm.release(table, on_bad_row="drop", **ask).save(f"{name}.json")
+    privgmm.release(frame, on_bad_row="drop", **{**ask, "epsilon": 2}).save("whole.json")
     found = [content(path) for path in sorted(folder.glob("*.json"))]
-    assert len(found) == 9
+    assert len(found) == 10
+    assert len({path.read_bytes() for path in folder.glob("*.json")}) == 1
     assert all(one == found[0] for one in found)
 
 

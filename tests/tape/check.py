@@ -13,6 +13,9 @@ from .tape import MANNERS, Asked, SidePathError, Tape, recording, replaying
 _SHOWN = 300
 
 
+UNRELEASED = "The table was not released"
+
+
 @dataclass(frozen=True)
 class Case:
     """A table, its neighbours under the adjacency of ``wishes``, and how they come in."""
@@ -38,7 +41,7 @@ def check(case: Case, fresh: bool = False) -> list[Asked]:
         with recording(tape):
             first = door(case.table, case.wishes)
         if not first.released and case.manner == "drawn":
-            raise SidePathError(f"The table was not released: {_words(first)}")
+            raise SidePathError(f"{UNRELEASED}: {_words(first)}")
         for number, neighbour in enumerate(case.neighbours):
             with replaying(tape) as faults:
                 second = door(neighbour, case.wishes)

@@ -132,6 +132,9 @@ class ReleaseRequest:
     def __post_init__(self) -> None:
         # What can be checked without the table.
         check_epsilon_delta(self.epsilon, self.delta)
+        # Two and 2.0 are one budget, and one document.
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+        object.__setattr__(self, "delta", float(self.delta))
         for name, (called, words) in _WORDS.items():
             if (value := getattr(self, name)) not in words:
                 choices = " or ".join(repr(word) for word in words)
