@@ -9,6 +9,10 @@ _COMPUTED_LABELS = (
     "If the labels were computed from the features (for example by clustering), protecting "
     "labels protects nothing; use unit='record' then."
 )
+_PUBLIC_SHAPES = (
+    "Shapes of columns are made of the public features, by labels that were told from noisy answers: values of "
+    "features may show in them as they are."
+)
 _WEIGHTS = (
     "Weights minimise the expected divergence from the fitted model: a class whose shape the noise "
     "hides gets less weight than its share of the rows (objective='balanced' gives the shares)."
@@ -65,8 +69,11 @@ def limits(request: OpenedRequest) -> tuple[str, ...]:
 
 def notes(request: OpenedRequest, steps: tuple[Step, ...]) -> tuple[str, ...]:
     """What a reader of the guarantee should also know, one sentence each."""
-    about_unit = (_COMPUTED_LABELS,) if request.unit == "label" else ()
-    own_weights = request.asked.mechanism == "proven" and request.asked.objective == "paper"
+    proven = request.asked.mechanism == "proven"
+    about_unit: tuple[str, ...] = (_COMPUTED_LABELS,) if request.unit == "label" else ()
+    if request.unit == "label" and proven:
+        about_unit += (_PUBLIC_SHAPES,)
+    own_weights = proven and request.asked.objective == "paper"
     about_weights = (_WEIGHTS,) if own_weights else ()
     about_rows: tuple[str, ...] = ()
     if request.drop_bad:
