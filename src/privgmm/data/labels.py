@@ -72,7 +72,8 @@ def distinct(
             raise not_utf8() from None
         words = [_decoded(word) for word in encoded.dictionary.cast(pa.binary()).to_pylist()]
     values = [None if _no_name(word) else converted(word, kind) for word in words]
-    at = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    at = encoded.indices
+    at = np.from_dlpack(at.fill_null(len(values)) if at.null_count else at)
     return values, at.astype(np.intp)
 
 

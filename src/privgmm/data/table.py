@@ -10,7 +10,7 @@ import numpy as np
 
 from privgmm.data.labels import Kind, distinct
 from privgmm.data.persons import id_texts, missing_ids
-from privgmm.data.validate import finite_rows, floats
+from privgmm.data.validate import as_numpy, finite_rows, floats
 from privgmm.errors import InputError
 from privgmm.model.columns import ABSENT, Column
 from privgmm.model.labels import MISSING, label_codes, label_positions, level_codes
@@ -91,7 +91,7 @@ class Layout:
                 X[:, j] = self.cells(stated, column)
                 continue
             # Assigning widens float32 and integers on the way, without a copy in between.
-            X[:, j] = column.to_numpy(zero_copy_only=False) if _plain(column) else floats(column)
+            X[:, j] = as_numpy(column) if _plain(column) else floats(column)
         return X
 
     @cached_property

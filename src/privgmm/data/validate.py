@@ -49,6 +49,13 @@ def floats(column: Any) -> Floats:
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
+def as_numpy(column: Any) -> NDArray[Any]:
+    """A numeric Arrow column as an array, nulls as NaN; where there are none, without pandas, which takes time to load."""
+    if column.null_count == 0:
+        return np.from_dlpack(column)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
 def finite_rows(X: Floats) -> NDArray[np.bool_]:
     """(n,) whether all cells of a row are finite numbers."""
     return np.asarray(np.isfinite(X).all(axis=1))

@@ -13,8 +13,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 
 from privgmm.types import Floats
 
@@ -98,6 +96,10 @@ def _start(weights: Floats, means: Floats, covariances: Floats) -> dict[str, Any
 
 
 def _em(X: Floats, size: int, steps: int, **start: Any) -> Fitted:
+    # Imported here: it takes a second, and most record-level releases do without.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         g = GaussianMixture(size, max_iter=steps, reg_covar=_RIDGE, **start).fit(X)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _SAME_MOMENTS = 1e-6
 # What the classes of rows without labels are classes of.
 UNLABELLED = "component"
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "opendp")
 
 
 def software_versions() -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from privgmm.proven.record.frames import Moments, bell_kept
 from privgmm.proven.record.tails import RadialLaw
@@ -40,7 +40,7 @@ def unclipped(
     level = (np.random.default_rng(_SEED + 1).permutation(2 * _POINTS) + 0.5) / (2 * _POINTS)
     points = []
     for k, n in enumerate(counts):
-        length, size = np.sqrt(chi2.ppf(level, d)), 1.0
+        length, size = np.sqrt(2 * gammaincinv(d / 2, level)), 1.0
         if laws is not None:
             length, size = laws[k].quantiles(level), laws[k].spread
         u = _as_seen(last, k, n, z * (length / np.sqrt(size))[:, None], size)

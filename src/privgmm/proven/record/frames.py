@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtr, chdtrc, log_ndtr
 
 from privgmm.types import Floats
 
@@ -14,6 +14,7 @@ from privgmm.types import Floats
 # some eigenvalue is below three standard errors.
 _SEEN_WELL = 0.2
 _RESOLVED = 3.0
+_LOG_ROOT_TWO_PI = float(np.log(np.sqrt(2 * np.pi)))
 
 
 @dataclass(frozen=True)
@@ -149,10 +150,12 @@ def clip_radius(dim: int, signal: float) -> tuple[float, float]:
 def bell_kept(dim: int, r: Floats | float) -> Floats:
     """E min(|u|^2, r^2) / d for u ~ N(0, I): the share of the variance that a clip at r leaves."""
     square = np.square(r)
-    return np.asarray((dim * chi2.cdf(square, dim + 2) + square * chi2.sf(square, dim)) / dim)
+    return np.asarray((dim * chdtr(dim + 2, square) + square * chdtrc(dim, square)) / dim)
 
 
 def _mean_of_positive(value: Floats, sd: float) -> Floats:
     """E[x | x > 0] for x ~ N(value, sd^2): positive however negative the value."""
     z = np.maximum(value / sd, -30.0)
-    return np.asarray(sd * (z + np.exp(norm.logpdf(z) - norm.logcdf(z))), dtype=np.float64)
+    return np.asarray(
+        sd * (z + np.exp(-(z**2) / 2 - _LOG_ROOT_TWO_PI - log_ndtr(z))), dtype=np.float64
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtr
 
 from privgmm.proven.record.frames import bell_kept
 from privgmm.types import Flags, Floats
@@ -79,7 +79,7 @@ def radial_law(
     )
     shell = np.repeat(np.arange(edges.size + 1), [11, *([6] * edges.size)])
     middle = np.sqrt((fine[:-1] ** 2 + fine[1:] ** 2) / 2)
-    below = chi2.cdf((fine[:, None] / scales) ** 2, dim)
+    below = chdtr(dim, (fine[:, None] / scales) ** 2)
     parts = np.diff(below, axis=0)
     parts[-1] += 1 - below[-1]  # what a bell has beyond the farthest point lies there
     templates = np.zeros((edges.size + 1, scales.size))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
@@ -44,6 +43,9 @@ class Cells:
 def public_cells(dim: int, n_classes: int, signal: float, most: int = _MOST_CELLS) -> Cells:
     """Cells around low-discrepancy points; ``signal`` is all rows, in standard deviations of a cell's count."""
     size = max(min(signal / _SEEN, most), _LEAST_PER_CLASS * n_classes)
+    # Imported here: it takes half a second.
+    from scipy.stats import qmc
+
     normal = qmc.MultivariateNormalQMC(np.zeros(dim), _SPREAD * np.eye(dim), rng=_SEED)
     centres = normal.random(2 ** math.ceil(math.log2(size)))
     rng = np.random.default_rng(_SEED)
