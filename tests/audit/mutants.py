@@ -7,6 +7,7 @@ mutant survives or no longer applies.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -135,8 +136,14 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-def run(mutant: Mutant, folder: Path) -> str:
-    """'killed', 'SURVIVED' or 'DOES NOT APPLY'."""
+COMMAND = (
+    sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-o", "addopts=",
+    "--hypothesis-profile", "first failure",
+)  # fmt: skip
+
+
+def run(mutant: Mutant, folder: Path) -> tuple[str, str]:
+    """'killed', 'SURVIVED' or 'DOES NOT APPLY', and the test that failed."""
     copy = folder / "src"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -144,30 +151,22 @@ def run(mutant: Mutant, folder: Path) -> str:
     text = target.read_text()
     for old, new in ((mutant.old, mutant.new), mutant.also):
         if old and text.count(old) != 1:
-            return "DOES NOT APPLY"
+            return "DOES NOT APPLY", mutant.file
         text = text.replace(old, new) if old else text
     target.write_text(text)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:xdist",
-        "-p",
-        "no:cacheprovider",
-    ]
     found = subprocess.run(
-        [*command, "-o", "addopts=", mutant.killer],
+        [*COMMAND, mutant.killer],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
+        text=True,
         check=False,
-        timeout=600,
+        timeout=1800,
     )
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", found.stdout, re.MULTILINE)
     # 1: tests failed. Anything else (2: interrupted by an import error, 5: none found) is no kill.
-    return {0: "SURVIVED", 1: "killed"}.get(found.returncode, f"ERROR {found.returncode}")
+    outcome = {0: "SURVIVED", 1: "killed"}.get(found.returncode, f"ERROR {found.returncode}")
+    return outcome, (failed or [mutant.killer])[0]
 
 
 def main(wanted: str = "") -> int:
@@ -176,10 +175,10 @@ def main(wanted: str = "") -> int:
     with tempfile.TemporaryDirectory() as folder:
         for mutant in chosen:
             started = time.monotonic()
-            outcome = run(mutant, Path(folder))
+            outcome, test = run(mutant, Path(folder))
             bad += outcome != "killed"
             print(
-                f"{outcome:<15}{time.monotonic() - started:5.1f} s  {mutant.name}  ({mutant.killer})",
+                f"{outcome:<15}{time.monotonic() - started:5.1f} s  {mutant.name}  ({test})",
                 flush=True,
             )
     print(f"{len(chosen) - bad} of {len(chosen)} mutants killed.")
