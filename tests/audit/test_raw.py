@@ -7,7 +7,7 @@ import pkgutil
 
 import numpy as np
 import pytest
-from tests.audit.mutants import MUTANTS
+from tests.audit.mutants import MUTANTS, ROOT, SOURCE
 
 import privgmm.queries
 from privgmm.audit.pairs import N_CLASSES, Pair, mixed_pairs, pairs, person_pairs
@@ -134,6 +134,15 @@ def test_every_query_of_a_release_is_attacked_and_has_a_mutant():
     assert {
         thing.__module__.removeprefix("privgmm.").replace(".", "/") + ".py" for thing in found
     } <= broken
+
+
+def test_every_mutant_still_breaks_one_place():
+    """Code that moves must take its mutants along."""
+    for mutant in MUTANTS:
+        text = (SOURCE / "privgmm" / mutant.file).read_text()
+        assert text.count(mutant.old) == 1, mutant.name
+        assert not mutant.also[0] or text.count(mutant.also[0]) == 1, mutant.name
+        assert (ROOT / mutant.killer.split("::")[0]).exists(), mutant.name
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
