@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import privgmm
 from privgmm.data import table_from
 from privgmm.errors import InputError
 
@@ -151,3 +152,11 @@ def test_labels_that_are_not_utf8() -> None:
         pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
     )
     assert "not UTF-8" in refusal(pa.table({"a": [1.0], "y": broken}), label="y")
+
+
+@pytest.mark.parametrize("columns", [5, 1.5, "ab"])
+def test_columns_that_are_no_list_are_refused_in_a_sentence(columns):
+    """A fault that the fuzz found: an unexpected TypeError."""
+    X, y = privgmm.datasets.synthetic(20, 2, 2, seed=0)
+    with pytest.raises(privgmm.InputError, match="must be a list of names"):
+        privgmm.release(X, y, classes=[0, 1], columns=columns)

@@ -115,8 +115,8 @@ def choose(
     person: str | None = None,
 ) -> Choice:
     """Features and label of a table with these (checked) column names; the column of persons is neither."""
-    if isinstance(columns, str):
-        raise InputError("The columns must be a list of names, not one text.")
+    if isinstance(columns, str) or not (columns is None or isinstance(columns, Iterable)):
+        raise InputError("The columns must be a list of names, e.g. ['height', 'weight'].")
     known = set(names)
     if label is not None and label not in known:
         raise InputError(f"{where} has no label column {_shown(str(label))}; {offered(names)}.")
