@@ -265,7 +265,7 @@ def _streamed(door: Door) -> Door:
     """Read anew in every pass, as files are that do not fit into memory."""
 
     def streaming(table: Table, wishes: Wishes) -> Outcome:
-        with mock.patch("privgmm.curate.publish.IN_MEMORY_BYTES", -1):
+        with mock.patch("privgmm.data.reading.Files.fits", return_value=False):
             return door(table, wishes)
 
     return streaming
