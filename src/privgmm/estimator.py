@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from privgmm import curate
 from privgmm.curate.request import ReleaseRequest
 from privgmm.errors import InputError, RefitWarning
-from privgmm.proven.components import Wanted
+from privgmm.proven.mixtures import Wanted
 from privgmm.proven.objective import Objective
 from privgmm.releases import Guarantee, Release
 from privgmm.types import ClassName, Floats, Unit

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from privgmm.model import Mixture
 from privgmm.model.mixture import component_kl
-from privgmm.proven.balanced import balanced, expectations, geometric_mean, turn
+from privgmm.proven.objective import balanced, expectations, geometric_mean, turn
 
 
 def drawn(seed, draws=12, classes=2, dim=3):

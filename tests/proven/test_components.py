@@ -6,7 +6,7 @@ import pytest
 from privgmm import InputError, Release, fit, release
 from privgmm.data import ArraySource
 from privgmm.privacy import Curator, SeededNoise
-from privgmm.proven.components import into_classes, ladder, standardised
+from privgmm.proven.mixtures import into_classes, ladder, standardised
 from privgmm.proven.record import release_record
 from privgmm.proven.record.components import component_sizes
 

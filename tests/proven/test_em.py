@@ -6,9 +6,9 @@ import pytest
 import privgmm
 from privgmm import Mixture
 from privgmm.privacy.accounting import compose, mu_from_epsilon
+from privgmm.proven import unlabelled as em
+from privgmm.proven.lookalike import lookalike, public_cells, start_mixture
 from privgmm.proven.record.frames import Frames, Moments
-from privgmm.proven.unlabelled import em
-from privgmm.proven.unlabelled.start import lookalike, public_cells, start_mixture
 
 # Two components that overlap in both columns and one apart.
 TRUTH = Mixture(

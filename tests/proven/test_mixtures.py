@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privgmm.datasets import synthetic
-from privgmm.proven.label.decide import _scant
+from privgmm.proven.label.statistics import _scant
 from privgmm.proven.label.tuning import TUNING
 from privgmm.proven.mixtures import Fitted, fitted, joined, merged_down
 from privgmm.reproduce.harness.experiment import stream

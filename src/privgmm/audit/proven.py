@@ -217,7 +217,7 @@ def _released(unit: str, curator: Curator, source: ArraySource) -> Mixture:
 
 
 def _released_unlabelled(curator: Curator, source: ArraySource) -> Mixture:
-    from privgmm.proven.unlabelled.em import release_unlabelled
+    from privgmm.proven.unlabelled import release_unlabelled
 
     n_rows = source.n_rows if curator.adjacency == "replace" else None
     return Mixture(*release_unlabelled(curator, N_CLASSES, _DIM, n_rows)[:3])

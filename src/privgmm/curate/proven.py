@@ -154,7 +154,7 @@ def _estimate(request: OpenedRequest, rows: Rows, curator: Curator) -> Estimate:
     assert rows.region is not None
     grid = None if rows.steps else _grid(request.columns, rows.region)
     if not request.labelled:
-        from privgmm.proven.unlabelled.em import release_unlabelled
+        from privgmm.proven.unlabelled import release_unlabelled
 
         return release_unlabelled(
             curator, k, rows.source.dim, request.public_units, request.asked.objective,

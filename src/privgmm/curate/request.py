@@ -18,7 +18,7 @@ from privgmm.model.columns import Column
 from privgmm.model.mixture import class_names
 from privgmm.model.schema import Schema, schema_of
 from privgmm.privacy.accounting import check_epsilon_delta
-from privgmm.proven.components import MOST, Wanted
+from privgmm.proven.mixtures import MOST, Wanted
 from privgmm.proven.objective import Objective
 from privgmm.transform import Step
 from privgmm.types import ClassName, Stage, Unit, no_stage

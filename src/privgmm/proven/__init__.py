@@ -4,9 +4,9 @@ Three levels, each with a map of its own steps and a frozen ``Tuning`` of every 
 
 label/       features public, labels private (Definition 1)       docs/label-level.md
 record/      whole rows private                                   docs/proven.md
-unlabelled/  whole rows private, no labels: private EM            docs/proofs/class-moments.md
+unlabelled   whole rows private, no labels: private EM            docs/proofs/class-moments.md
 
-What they share: ``balanced`` (design: the Gaussian closest in both directions of KL), ``denoise`` (closest in the
-paper's direction), ``objective`` (which of the two), ``uncertainty`` (how far off), ``mixtures`` (mixtures of rows anyone
-may see), ``components`` (several Gaussians inside a released class). Rows are never seen here: a question goes to ``privacy.Curator.answer``, and only noise comes back.
+What they share: ``objective`` (the Gaussian closest in both directions of KL, or in the paper's), ``uncertainty`` (how
+far off), ``mixtures`` (mixtures of rows anyone may see, several Gaussians inside a released class), ``margins`` (shapes of
+columns), ``lookalike`` (rows that look like noisy counts of public cells). Rows are never seen here: a question goes to ``privacy.Curator.answer``, and only noise comes back.
 """

@@ -12,7 +12,7 @@ import numpy as np
 
 from privgmm.model.margins import Margins
 from privgmm.model.uncertainty import Errors, Interval, Intervals, split
-from privgmm.proven.components import Components
+from privgmm.proven.mixtures import Components
 from privgmm.types import Flags, Floats
 
 # The 95 % interval that design section 10 asks for.

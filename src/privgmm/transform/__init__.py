@@ -9,10 +9,12 @@ from privgmm.transform.chain import (
     carry_bounds,
     check_origins,
     describe,
+    from_dict,
     invert_all,
     names_after,
+    public_steps,
+    to_dict,
 )
-from privgmm.transform.document import from_dict, public_steps, to_dict
 from privgmm.transform.fit import fit_chain, fit_label_level
 from privgmm.transform.steps import Log, Origin, Pca, Standardise, Step
 

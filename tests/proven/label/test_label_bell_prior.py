@@ -4,8 +4,7 @@ from scipy.stats import multivariate_normal
 
 import privgmm
 from privgmm.proven.label import release
-from privgmm.proven.label.assignments import PurePosterior
-from privgmm.proven.label.bell_prior import bell_shaped, reweighted
+from privgmm.proven.label.assignments import PurePosterior, bell_shaped, reweighted
 from privgmm.proven.label.tuning import Tuning
 
 # Three components in a row; the first two lie close together.

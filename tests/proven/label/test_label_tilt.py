@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from privgmm.proven.label.frames import choose_frames
-from privgmm.proven.label.spread import posterior_draws
 from privgmm.proven.label.statistics import column_scale, moments_under
-from privgmm.proven.label.tilt import Answer, fit_tilt, weigh
+from privgmm.proven.label.tilt import Answer, fit_tilt, posterior_draws, weigh
 from privgmm.proven.label.tuning import Tuning
 
 TUNING = Tuning(tilt_close=1e-6)

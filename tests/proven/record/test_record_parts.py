@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from privgmm.proven.denoise import kl_optimal
+from privgmm.proven.objective import kl_optimal
 from privgmm.proven.record import draws as record_draws
 from privgmm.proven.record.alike import SharedShape, no_shared_shape
-from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws
+from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws, sample
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius, refined
-from privgmm.proven.record.hmc import sample
 from privgmm.proven.record.locate import Bins, Located, locate
 from privgmm.proven.record.margins import Bells, column_quantiles
 from privgmm.proven.record.mechanism import balanced_counts, hidden_cost

@@ -7,7 +7,7 @@ import privgmm
 from privgmm.data import ArraySource
 from privgmm.privacy import Curator, OpenDPNoise, SeededNoise, epsilon_from_mu
 from privgmm.proven.record import release_record
-from privgmm.proven.unlabelled.em import release_unlabelled
+from privgmm.proven.unlabelled import release_unlabelled
 
 
 def released(X, y, k, epsilon=1.0, radius=20.0, seed=0, adjacency="replace", noise=None, **options):

@@ -4,14 +4,13 @@
 2. ``cell_table.py``   labels are counted per cell with a part of the budget, with noise
 3. ``release.py``      from the noisy table: do moments pay, or another table? then a release of draws
 4. ``pure.py``         another table: draws of labels that follow a clustering, from
-   ``assignments.py``  which class each component carries (Gibbs sampling), and
-   ``bell_prior.py``   how plausible such classes look
+   ``assignments.py``  which class each component carries (Gibbs sampling), and how plausible such classes look
 5. ``frames.py``       moments: per class an ellipsoid, chosen from the table, in which rows are clipped
-   ``tilt.py``         soft labels from the cells, bent until they agree with the noisy moments
-   ``spread.py``       draws around them: what noise, clipping and the cells leave open
-6. ``decide.py``       one Gaussian per class from the draws, balanced or as the paper has it
+   ``tilt.py``         soft labels from the cells, bent until they agree with the noisy moments, and draws
+                       around them: what noise, clipping and the cells leave open
+6. ``statistics.py``   class moments under soft labels, and one Gaussian per class from the draws, balanced or as the paper has it
 7. ``shapes.py``       the shape of every column, or several Gaussians per class, from rows under soft labels
-``statistics.py`` holds class moments, ``tuning.py`` every number that was tuned.
+``tuning.py`` holds every number that was tuned.
 
 No file here sees a label: labels enter through ``Curator.answer`` only. Proofs: docs/proofs/label-sums.md.
 """

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from privgmm.proven.label.assignments import Assignments, pure_posterior
-from privgmm.proven.label.bell_prior import bell_shaped, reweighted
+from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_posterior, reweighted
 from privgmm.proven.label.cell_table import CellTable
 from privgmm.proven.label.clusterings import Clustering, PublicView
 from privgmm.proven.label.statistics import Draws, Moments, moments_under

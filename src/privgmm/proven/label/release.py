@@ -18,17 +18,15 @@ import numpy as np
 
 from privgmm.data.features import Features, some_rows
 from privgmm.privacy import Curator
-from privgmm.proven.components import Wanted
 from privgmm.proven.label.cell_table import CellTable, cell_sizes, class_shares, count_cells
 from privgmm.proven.label.clusterings import PublicView, public_view
-from privgmm.proven.label.decide import decide
 from privgmm.proven.label.frames import choose_frames, moment_error
 from privgmm.proven.label.pure import expected_labels, label_models, pure_draws
 from privgmm.proven.label.shapes import Labelled, label_components, label_margins
-from privgmm.proven.label.spread import posterior_draws
-from privgmm.proven.label.statistics import Draws, Moments, moments_under
-from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, weigh
+from privgmm.proven.label.statistics import Draws, Moments, decide, moments_under
+from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws, weigh
 from privgmm.proven.label.tuning import TUNING, Tuning
+from privgmm.proven.mixtures import Wanted
 from privgmm.proven.objective import Objective
 from privgmm.proven.uncertainty import Estimate, uncertainty
 from privgmm.types import Floats

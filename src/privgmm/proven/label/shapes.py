@@ -22,9 +22,18 @@ from privgmm.model.margins import (
     mixed_margins,
 )
 from privgmm.model.uncertainty import Errors, split
-from privgmm.proven.components import GAIN, Components, Parts, Wanted, bell, into_classes, ladder
 from privgmm.proven.margins import row_quantiles
-from privgmm.proven.mixtures import Fitted, fitted
+from privgmm.proven.mixtures import (
+    GAIN,
+    Components,
+    Fitted,
+    Parts,
+    Wanted,
+    bell,
+    fitted,
+    into_classes,
+    ladder,
+)
 from privgmm.types import Floats, Integers
 
 _SEED = 2

@@ -53,7 +53,7 @@ class Tuning:
     # Less BIC than this between two mixtures is rounding, and they are one.
     better: float = 2.0
 
-    # --- labels that follow a clustering (assignments.py, bell_prior.py, pure.py) ---
+    # --- labels that follow a clustering (assignments.py, pure.py) ---
     chains: int = 16
     anneal: int = 50
     keep: int = 20

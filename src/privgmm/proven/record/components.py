@@ -2,11 +2,11 @@
 
 The released classes say where to look, so all of this happens in coordinates in which every class has mean 0 and covariance I.
 (1) Rows of each class are counted and averaged in public cells, and a mixture is fitted to rows that look like them
-(unlabelled/start.py). (2) A few rounds of stochastic EM: a row draws its component by responsibility, from lots that are a public
+(lookalike.py). (2) A few rounds of stochastic EM: a row draws its component by responsibility, from lots that are a public
 hash of the row, and noisy moments of the components make the next mixture. (3) A last round of moments, with most of the budget.
 In every round a row's block is a function of its class, itself and earlier noisy answers; sensitivities are those of class
 moments (docs/proofs/class-moments.md, "Components within classes"). (4) Components are moved, as little as possible, until
-each class has exactly the released mean and covariance (proven/components.py).
+each class has exactly the released mean and covariance (proven/mixtures.py).
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from numpy.typing import NDArray
 
 from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator
-from privgmm.proven.components import (
+from privgmm.proven.lookalike import Cells, lookalike, public_cells
+from privgmm.proven.mixtures import (
     GAIN,
     Components,
     Parts,
     Wanted,
     bell,
+    fitted,
     into_classes,
     ladder,
     standardised,
 )
-from privgmm.proven.mixtures import fitted
 from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.rounds import AnyQuery, Session, classwise, moment_round
 from privgmm.proven.record.tuning import TUNING, Round
-from privgmm.proven.unlabelled.start import Cells, lookalike, public_cells
 from privgmm.queries.assigned import AssignedQuery, GaussianRule, WithinClasses, mixture_rule
 from privgmm.types import Floats
 

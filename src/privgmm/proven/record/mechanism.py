@@ -13,10 +13,8 @@ import numpy as np
 from scipy.special import softmax, wrightomega
 
 from privgmm.privacy import Curator
-from privgmm.proven.balanced import balanced
-from privgmm.proven.components import Wanted
-from privgmm.proven.denoise import kl_optimal
-from privgmm.proven.objective import Objective
+from privgmm.proven.mixtures import Wanted
+from privgmm.proven.objective import Objective, balanced, kl_optimal
 from privgmm.proven.record.alike import (
     SharedShape,
     exchangeable,
@@ -24,7 +22,7 @@ from privgmm.proven.record.alike import (
     no_shared_shape,
     shared_shape,
 )
-from privgmm.proven.record.clipping import unclipped
+from privgmm.proven.record.clipping import RadialLaw, unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
@@ -39,7 +37,6 @@ from privgmm.proven.record.rounds import (
     moment_round,
     radial_round,
 )
-from privgmm.proven.record.tails import RadialLaw
 from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.types import Floats

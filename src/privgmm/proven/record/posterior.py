@@ -13,7 +13,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privgmm.proven.denoise import lower_inverse
+from privgmm.proven.objective import lower_inverse
 from privgmm.proven.record.alike import SharedShape
 from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.locate import Located

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privgmm.privacy import Adjacency, Curator
+from privgmm.proven.lookalike import Cells, lookalike, public_cells, start_mixture
 from privgmm.proven.objective import Objective
 from privgmm.proven.record.frames import Frames, axis_frames, refined
 from privgmm.proven.record.mechanism import released
@@ -30,7 +31,6 @@ from privgmm.proven.record.rounds import (
 )
 from privgmm.proven.record.tuning import Round
 from privgmm.proven.uncertainty import Estimate
-from privgmm.proven.unlabelled.start import Cells, lookalike, public_cells, start_mixture
 from privgmm.queries.assigned import AssignedQuery, GaussianRule, mixture_rule
 from privgmm.queries.class_moments import Shape
 from privgmm.types import Floats
