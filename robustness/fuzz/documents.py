@@ -20,6 +20,7 @@ _CLASSES: dict[str, tuple[Any, ...]] = {
     "floats": (0.5, 1.5),
     "mixed": ("u", 2),
     "steps": ("u", "v"),
+    "cells": ("u", "v"),
 }
 
 
@@ -31,6 +32,8 @@ def document(kind: str) -> bytes:
     from privgmm.releases.document import dump
     from privgmm.transform import Log, Pca, Standardise
 
+    if kind == "cells":
+        return _cells()
     mixture = Mixture(
         [0.25, 0.75], [[0.5, 1.0], [2.0, -1.0]], [[[1.0, 0.1], [0.1, 2.0]]] * 2, _CLASSES[kind]
     )
@@ -47,11 +50,47 @@ def document(kind: str) -> bytes:
     return dump(Release(mixture, guarantee, names, "cls", steps)).encode()
 
 
+def _cells() -> bytes:
+    """A category, missing cells, shapes and errors."""
+    from privgmm import Mixture
+    from privgmm.model.columns import Column, Encoding
+    from privgmm.model.margins import SCORES, Margins
+    from privgmm.model.uncertainty import Errors, Interval, Intervals, split
+    from privgmm.releases import Guarantee, Release
+    from privgmm.releases.document import dump
+
+    columns = (
+        Column("a", lo=-9.0, hi=9.0, missing=True),
+        Column("b", "category", levels=("x", "y", "z"), missing=True),
+    )
+    encoding = Encoding(columns, (0.5, 0.0), ((), (2,)))
+    mixture = Mixture([0.25, 0.75], [[0.5, 0.1, 0.3], [2.0, 0.4, 0.5]], [np.eye(3) / 5] * 2, ("u", "v"))  # fmt: skip
+    told = (mixture.weights, mixture.means, *split(mixture.covariances))
+    errors = Errors(
+        *(np.full_like(values, 0.1) for values in told),
+        Intervals(*(Interval(values - 0.2, values + 0.2) for values in told)),
+        np.ones((2, 3), dtype=bool),
+    )
+    margins = Margins(np.broadcast_to(SCORES, (2, 4, SCORES.size)), np.tile(np.eye(4), (2, 1, 1)))
+    guarantee = Guarantee("proven", "record", "replace", 1.0, 1e-5, 0.26, True)
+    return dump(
+        Release(
+            mixture, guarantee, ("a", "b"), "cls", errors=errors, columns=columns, margins=margins,
+            encoding=encoding,
+        )
+    ).encode()  # fmt: skip
+
+
 def sealed(body: dict[str, Any]) -> bytes:
-    """With the digest that its content asks for, as a forger would."""
+    """With the digest that its content asks for, as a forger would; content that has none keeps a wrong one."""
+    import rfc8785
+
     body = {name: value for name, value in body.items() if name != "sha256"}
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return json.dumps({**body, "sha256": hashlib.sha256(canonical.encode()).hexdigest()}).encode()
+    try:
+        canonical = rfc8785.dumps(body)
+    except (rfc8785.CanonicalizationError, ValueError):
+        canonical = b""
+    return json.dumps({**body, "sha256": hashlib.sha256(canonical).hexdigest()}).encode()
 
 
 _VALUES: tuple[Any, ...] = (
@@ -127,10 +166,12 @@ def loaded(rng: np.random.Generator) -> Case:
 def _use() -> None:
     """What a user does with a release that loads."""
     from privgmm import Release
+    from privgmm.releases.statement import statement_text
 
     release = Release.load("r.json")
     X, _ = release.sample(3, seed=1)
     assert X.shape == (3, len(release.feature_names))
+    statement_text(release)
     release.save("again.json")
     assert Release.load("again.json").guarantee == release.guarantee
 
