@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from privgmm.audit.success import Success, successes
 from privgmm.audit.verdict import CONFIDENCE, Attack, Row, judge
 from privgmm.errors import InputError
@@ -25,17 +27,13 @@ def audit(
     unit: str = "label",
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    trials: int = 200_000,
-    seed: int | None = None,
-    seconds: float = 30.0,
+    **effort: Any,
 ) -> tuple[list[Attack], list[Row]]:
     """Attack a mechanism on invented neighbouring tables; returns the attacks and their verdicts.
 
-    ``trials`` runs on each of the two tables; whole proven releases are slow and get as many runs
-    as fit into ``seconds`` (none for 0). ``seed`` swaps OpenDP's noise for the seeded source: quick and
-    repeatable, but not the noise that releases use.
+    ``effort`` is that of ``attacks``: trials, seed and seconds.
     """
-    found = attacks(mechanism, unit, epsilon, delta, trials, seed, seconds)
+    found = attacks(mechanism, unit, epsilon, delta, **effort)
     return found, judge(found, epsilon, delta)
 
 
@@ -44,16 +42,14 @@ def inference(
     unit: str = "label",
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    trials: int = 200_000,
-    seed: int | None = None,
-    seconds: float = 30.0,
+    **effort: Any,
 ) -> tuple[list[Attack], list[Success]]:
     """Guess a label, or whether a record is in the table: how often right, against the ceiling.
 
     The attacks of ``audit``, whose attacker knows all other rows, and those of a realistic one who
     sees the released mixture and one row.
     """
-    found = attacks(mechanism, unit, epsilon, delta, trials, seed, seconds, realistic=True)
+    found = attacks(mechanism, unit, epsilon, delta, **effort, realistic=True)
     return found, successes(found, epsilon, delta)
 
 
@@ -62,12 +58,18 @@ def attacks(
     unit: str,
     epsilon: float,
     delta: float,
-    trials: int,
-    seed: int | None,
-    seconds: float,
+    trials: int = 200_000,
+    seed: int | None = None,
+    seconds: float = 30.0,
     realistic: bool = False,
 ) -> list[Attack]:
-    """The runs themselves; ``realistic`` adds attackers who know little, and shares the time with them."""
+    """The runs themselves.
+
+    ``trials`` runs on each of the two tables; whole proven releases are slow and get as many runs
+    as fit into ``seconds`` (none for 0). ``seed`` swaps OpenDP's noise for the seeded source: quick and
+    repeatable, but not the noise that releases use. ``realistic`` adds attackers who know little, and
+    shares the time with them.
+    """
     check_epsilon_delta(epsilon, delta)
     if trials < 100:
         raise InputError(f"An audit needs at least 100 trials to conclude anything, got {trials}.")

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from privgmm.data.digests import new_key
 from privgmm.data.persons import ByPerson, People, Register, together
-from privgmm.data.source import ArraySource, joined
+from privgmm.data.source import ArraySource, SourceAround, joined
 from privgmm.data.streamed import FileSource, StreamedSource
 from privgmm.errors import InputError
 from privgmm.types import Floats, Integers, Kernel, PersonUnit
 
 
 @dataclass(frozen=True, eq=False)
-class PersonSource:
+class PersonSource(SourceAround):
     """The rows of ``source``, whose layout names the column of persons, each counted by its share."""
 
     source: StreamedSource
@@ -28,24 +28,9 @@ class PersonSource:
         return PersonSource(source, People(persons, Register.of(sheet, persons), key))
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.source.n_rows
-
-    @property
     def n_units(self) -> int:
         """The number of persons."""
         return self.people.register.n_persons
-
-    @property
-    def dim(self) -> int:
-        """The number of features."""
-        return self.source.dim
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return self.source.n_classes
 
     def total(self, kernel: Kernel) -> Integers:
         """Sum of the kernel over all rows, whoever's they are."""

@@ -217,15 +217,10 @@ class MappedKernel:
 
 
 @dataclass(frozen=True, eq=False)
-class MappedSource:
-    """The rows of ``source`` in other coordinates, e.g. ``Region.to_unit``; nothing is copied or cached.
-
-    The map must treat each row on its own and must pickle (a bound method of a frozen dataclass
-    does), because a distributed source carries it to the rows and not the rows to it.
-    """
+class SourceAround:
+    """As many rows, units, features and classes as the ``source`` inside."""
 
     source: Source
-    mapping: Mapping
 
     @property
     def n_rows(self) -> int:
@@ -246,6 +241,17 @@ class MappedSource:
     def n_classes(self) -> int:
         """The number of classes."""
         return self.source.n_classes
+
+
+@dataclass(frozen=True, eq=False)
+class MappedSource(SourceAround):
+    """The rows of ``source`` in other coordinates, e.g. ``Region.to_unit``; nothing is copied or cached.
+
+    The map must treat each row on its own and must pickle (a bound method of a frozen dataclass
+    does), because a distributed source carries it to the rows and not the rows to it.
+    """
+
+    mapping: Mapping
 
     def total(self, kernel: Kernel) -> Integers:
         """Sum of the kernel over all mapped rows."""

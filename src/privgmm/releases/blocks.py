@@ -23,11 +23,13 @@ class ColumnPart(_Part):
 
     name: str
     type: ColumnType = "number"
-    lo: float | None = None
-    hi: float | None = None
-    decimals: int | None = None
-    missing: bool = False
-    levels: list[str] = Field(default_factory=list)
+    lo: float | None = Field(None, description="least stated value")
+    hi: float | None = Field(None, description="largest stated value")
+    decimals: int | None = Field(None, description="samples are rounded to so many places")
+    missing: bool = Field(False, description="whether cells may be missing")
+    levels: list[str] = Field(
+        default_factory=list, description="of a category, in the stated order"
+    )
 
 
 class EncodingPart(_Part):

@@ -156,8 +156,19 @@ class Log:
         return names
 
 
+class _Centred:
+    """A step that begins with taking a mean (d,) away."""
+
+    mean: Floats
+
+    @property
+    def dim(self) -> int | None:
+        """The number of columns it takes."""
+        return self.mean.size
+
+
 @dataclass(frozen=True, eq=False)
-class Standardise:
+class Standardise(_Centred):
     """z = (x - mean) / scale with mean and scale of shape (d,), scale positive."""
 
     mean: Floats
@@ -176,11 +187,6 @@ class Standardise:
             )
         if not (self.scale > 0).all():
             raise InputError("The scales of a standardisation must be positive.")
-
-    @property
-    def dim(self) -> int | None:
-        """The number of columns it takes."""
-        return self.mean.size
 
     def apply(self, X: ArrayLike) -> Floats:
         """(x - mean) / scale."""
@@ -209,7 +215,7 @@ class Standardise:
 
 
 @dataclass(frozen=True, eq=False)
-class Pca:
+class Pca(_Centred):
     """z = C (x - mean) with C of shape (m, d), orthonormal rows; back: x = C^T z + mean.
 
     Rows are mapped each on its own, to the bit (``rowwise.project``): the sensitivities of what
@@ -234,11 +240,6 @@ class Pca:
         gram = self.components @ self.components.T
         if np.abs(gram - np.eye(m)).max() > _ORTHONORMAL_TOLERANCE:
             raise InputError("The components of a PCA must be orthonormal rows.")
-
-    @property
-    def dim(self) -> int | None:
-        """The number of columns it takes."""
-        return self.mean.size
 
     def apply(self, X: ArrayLike) -> Floats:
         """Coordinates of rows in the components."""

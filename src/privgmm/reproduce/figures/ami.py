@@ -13,17 +13,16 @@ import numpy as np
 
 from privgmm.reproduce.figures.data import ami, ami_source, table_one, table_one_source
 from privgmm.reproduce.figures.methods import (
-    ALL,
     PROVEN,
     PUBLISHED,
     RESAMPLED,
     case_of,
+    kl_by_epsilon,
     marginal_rows,
     rows_of,
 )
 from privgmm.reproduce.harness.drawing import (
     LOOKS,
-    draw_lines,
     label,
     new_figure,
     panel,
@@ -33,7 +32,7 @@ from privgmm.reproduce.harness.drawing import (
     styled,
 )
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
-from privgmm.reproduce.harness.findings import kl_findings, short
+from privgmm.reproduce.harness.findings import short
 from privgmm.reproduce.harness.table import Table
 
 _DRAWN = (RESAMPLED, PUBLISHED, PROVEN)
@@ -166,13 +165,11 @@ _DIVERGE = (
     "diverge in some dimensions."
 )
 EXPERIMENTS = (
-    Experiment(
+    kl_by_epsilon(
         "ami-epsilon",
         "Load profiles: KL against the privacy level",
         "The proposed method significantly improves KL over the baselines.",
-        Study("ami-epsilon", "epsilon", (0.5, 1, 2, 4, 8), ALL, {"k": 6, "delta": 1e-5},
-              ami_source, run),
-        ALL, kl_findings, draw_lines, "privacy level ε",
+        {"k": 6, "delta": 1e-5}, ami_source, run,
     ),
     Experiment(
         "ami-marginals",

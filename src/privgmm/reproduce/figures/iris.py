@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from privgmm.reproduce.figures import methods
 from privgmm.reproduce.figures.data import iris, iris_source
-from privgmm.reproduce.figures.methods import (
-    ALL,
-    BASELINES,
-    PROVEN,
-    PUBLISHED,
-    RESAMPLED,
-    case_of,
-    marginal_rows,
-    rows_of,
-)
 from privgmm.reproduce.harness.drawing import (
-    draw_lines,
     new_figure,
     panel,
     panel_legend,
@@ -24,36 +14,44 @@ from privgmm.reproduce.harness.drawing import (
     styled,
 )
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
-from privgmm.reproduce.harness.findings import kl_findings, short
+from privgmm.reproduce.harness.findings import short
 from privgmm.reproduce.harness.table import Table
 
 _SPECIES = ("setosa", "versicolor", "virginica")
-_DRAWN = (RESAMPLED, "colored-gaussian", PUBLISHED, PROVEN)
+_DRAWN = (methods.RESAMPLED, "colored-gaussian", methods.PUBLISHED, methods.PROVEN)
 _SHOWN = 10
 
 
 def run(study: Study, task: Task) -> list[Row]:
     """Every method on the standardised table."""
     data = iris()
-    return [row for row, _ in rows_of(study, task, case_of(task, data.X, data.y, task.x))]
+    return [
+        row
+        for row, _ in methods.rows_of(study, task, methods.case_of(task, data.X, data.y, task.x))
+    ]
 
 
 def run_marginals(study: Study, task: Task) -> list[Row]:
     """The marginals of sepal length."""
     data = iris()
-    return marginal_rows(study, task, case_of(task, data.X, data.y, task.x), range(1))
+    return methods.marginal_rows(
+        study, task, methods.case_of(task, data.X, data.y, task.x), range(1)
+    )
 
 
 def _check_marginals(table: Table) -> tuple[Finding, ...]:
-    apart = {m: table.mean("distance", method=m) for m in (PROVEN, PUBLISHED, *BASELINES)}
+    apart = {
+        m: table.mean("distance", method=m)
+        for m in (methods.PROVEN, methods.PUBLISHED, *methods.BASELINES)
+    }
     text = ", ".join(f"{m} {short(v)}" for m, v in apart.items())
     return (
         Finding("published marginals are nearer to the fit than every baseline's",
-                yes_if(all(apart[PUBLISHED] < apart[m] for m in BASELINES)),
+                yes_if(all(apart[methods.PUBLISHED] < apart[m] for m in methods.BASELINES)),
                 f"mean total variation {text}"),
         Finding("proven marginals are nearer to the fit than the published ones",
-                yes_if(apart[PROVEN] < apart[PUBLISHED]),
-                f"{short(apart[PROVEN])} against {short(apart[PUBLISHED])}", by="privgmm"),
+                yes_if(apart[methods.PROVEN] < apart[methods.PUBLISHED]),
+                f"{short(apart[methods.PROVEN])} against {short(apart[methods.PUBLISHED])}", by="privgmm"),
     )  # fmt: skip
 
 
@@ -77,21 +75,19 @@ def draw_marginals(experiment: Experiment, table: Table) -> Any:
 
 
 EXPERIMENTS = (
-    Experiment(
+    methods.kl_by_epsilon(
         "iris-epsilon",
         "Iris: KL against the privacy level",
         "The proposed method has a smaller KL than the baselines under the same constraint.",
-        Study("iris-epsilon", "epsilon", (0.5, 1, 2, 4, 8), ALL, {"n": 150, "delta": 1e-5},
-              iris_source, run),
-        ALL, kl_findings, draw_lines, "privacy level ε",
+        {"n": 150, "delta": 1e-5}, iris_source, run,
     ),
     Experiment(
         "iris-marginals",
         "Iris: released marginals of sepal length at ε = 2",
         "The proposed method's marginal densities follow the true values more closely than the "
         "baseline's.",
-        Study("iris-marginals", "epsilon", (2,), ALL, {"n": 150, "delta": 1e-5},
+        Study("iris-marginals", "epsilon", (2,), methods.ALL, {"n": 150, "delta": 1e-5},
               iris_source, run_marginals),
-        ALL, _check_marginals, draw_marginals, "privacy level ε", "distance",
+        methods.ALL, _check_marginals, draw_marginals, "privacy level ε", "distance",
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ refits are single draws.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,9 @@ from privgmm.errors import InputError
 from privgmm.model import Mixture, fit, kl_divergence
 from privgmm.model.fitting import mean_and_covariance
 from privgmm.published import BaselineDesign, Design
-from privgmm.reproduce.harness.experiment import Row, Study, Task, stream
+from privgmm.reproduce.harness.drawing import draw_lines
+from privgmm.reproduce.harness.experiment import Experiment, Row, Setting, Study, Task, stream
+from privgmm.reproduce.harness.findings import kl_findings
 from privgmm.types import Floats, Unit
 
 DELTA = 1e-5
@@ -303,3 +305,16 @@ def total_variation(mean: float, sd: float, other_mean: float, other_sd: float) 
 
 def _normal(mixture: Mixture, k: int, j: int) -> tuple[float, float]:
     return float(mixture.means[k, j]), float(np.sqrt(mixture.covariances[k, j, j]))
+
+
+def kl_by_epsilon(
+    name: str,
+    title: str,
+    paper: str,
+    settings: Mapping[str, Setting],
+    source: Callable[[], str],
+    run: Callable[[Study, Task], list[Row]],
+) -> Experiment:
+    """The figure that every data set has: KL of all methods against the privacy level."""
+    study = Study(name, "epsilon", (0.5, 1, 2, 4, 8), ALL, settings, source, run)
+    return Experiment(name, title, paper, study, ALL, kl_findings, draw_lines, "privacy level ε")
