@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from privgmm.queries.assigned import _GUMBEL
-from privgmm.rowwise import columns, linear_map, log, project
+from privgmm.rowwise import _GUMBEL, columns, linear_map, log, project
 from privgmm.transform import Log, Pca
 
 RNG = np.random.default_rng(7)

@@ -5,14 +5,19 @@ subtract, multiply, divide and square root are the same bits in any vector width
 while a BLAS product may sum in another order for another shape, and ``np.log`` differs between
 processors in its last bit. Sensitivities are proven for maps of single rows, so a row that moved
 because another one came or went, or because two workers of one cluster disagree, would break them.
+
+``GaussianRule`` puts each row into a class, if wanted by lots, which are a hash of the row: a fixed public function.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from privgmm.types import Floats
+from privgmm.types import Codes, Floats
 
 # Rows as the columns of a (d, n) array.
 Columns = Floats
@@ -30,6 +35,7 @@ _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.
 _SQRT_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")
 # 2 atanh(s) / s = 2 + (2/3) s^2 + (2/5) s^4 + ...; |s| <= 0.172 makes the next term 1e-18.
 _ATANH = tuple(2.0 / k for k in range(21, 0, -2))
+_TABLE_BITS = 16
 
 
 def columns(X: Floats, centre: Floats) -> Columns:
@@ -111,3 +117,69 @@ def log(x: Floats) -> Floats:
     for coefficient in _ATANH[1:]:
         series = series * square + coefficient
     return np.asarray(k * _LN2_HIGH + (s * series + k * _LN2_LOW))
+
+
+# Quantiles of the Gumbel law at the middle of equal steps of probability.
+_GUMBEL = -log(-log((np.arange(1 << _TABLE_BITS) + 0.5) / (1 << _TABLE_BITS)))
+
+
+def lots(turned: Columns, salt: int) -> Iterator[NDArray[np.float64]]:
+    """Endless (n,) arrays of standard Gumbel numbers for the rows in the columns of a (d, n) array."""
+    state = row_words(turned, salt)
+    while True:
+        state = state + np.uint64(WORD_STEP)
+        yield _GUMBEL[mixed(state) >> np.uint64(64 - _TABLE_BITS)]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianRule:
+    """x goes to the class of largest offset_k - ||W_k (x - centre_k)||^2 / 2.
+
+    With W_k the lower whitening factor of class k and offset_k = ln pi_k + ln det W_k this is the
+    most probable component; with equal W_k and zero offsets it is the nearest centre. With a ``salt``
+    every score gets a Gumbel number that depends on the row and the salt only, and x goes to class k
+    in proportion to exp(score): over many rows, the shares of a mixture's responsibilities.
+    """
+
+    centres: Floats
+    whiten: Floats
+    offsets: Floats
+    salt: int | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of classes that the rule makes."""
+        return int(self.offsets.size)
+
+    def blocks(self, X: Floats, codes: Codes) -> Codes:
+        """(n,) classes of the rows by the rule alone, whatever their labels."""
+        return self(X)
+
+    def __call__(self, X: Floats) -> Codes:
+        """(n,) classes of the rows, each by itself."""
+        best = np.full(X.shape[0], -np.inf)
+        codes = np.zeros(X.shape[0], dtype=np.intp)
+        turned = np.ascontiguousarray(X.T)
+        drawn = None if self.salt is None else lots(turned, self.salt)
+        for k in range(self.centres.shape[0]):
+            z = linear_map(turned - self.centres[k][:, None], self.whiten[k])
+            score = self.offsets[k] - squared_norm(z) / 2
+            if drawn is not None:
+                score += next(drawn)
+            better = score > best
+            codes[better] = k
+            best[better] = score[better]
+        return codes
+
+
+def mixture_rule(
+    weights: Floats, centres: Floats, whiten: Floats, salt: int | None = None
+) -> GaussianRule:
+    """The rule of a mixture whose covariances are (W_k^T W_k)^-1."""
+    log_det = np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
+    return GaussianRule(centres, whiten, np.log(weights) + log_det, salt)
+
+
+def mixture_rules(mixtures: list[tuple[Floats, Floats, Floats]]) -> list[GaussianRule]:
+    """The rules of several mixtures (weights, centres, whitening factors)."""
+    return [mixture_rule(*mixture) for mixture in mixtures]

@@ -24,10 +24,11 @@ from privgmm.audit.raw import (
 from privgmm.audit.verdict import judge
 from privgmm.privacy import SeededNoise, mu_from_epsilon
 from privgmm.privacy import curator as curator_module
-from privgmm.queries.assigned import AssignedQuery, GaussianRule, WithinClasses
+from privgmm.queries.assigned import AssignedQuery, WithinClasses
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
+from privgmm.rowwise import GaussianRule
 
 DELTA = 1e-5
 ADJACENCIES = ["label", "replace", "add-remove"]

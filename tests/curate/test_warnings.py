@@ -108,10 +108,11 @@ def test_under_add_remove_the_warning_rests_on_a_noisy_count(monkeypatch, recwar
 def test_noisy_counts_are_close_to_the_rows_where_noise_is_small():
     from privgmm.data import ArraySource
     from privgmm.privacy import Curator, SeededNoise
-    from privgmm.queries.assigned import AssignedQuery, GaussianRule
+    from privgmm.queries.assigned import AssignedQuery
     from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
     from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
     from privgmm.queries.column_moments import ColumnMoments
+    from privgmm.rowwise import GaussianRule
 
     curator = Curator(ArraySource(X, Y, 2), SeededNoise(0), "add-remove", 20.0, 1e-5)
     eye = np.stack([np.eye(2) / 9] * 2)

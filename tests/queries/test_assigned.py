@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from privgmm.queries.assigned import GaussianRule, WithinClasses, lots, mixture_rule
+from privgmm.queries.assigned import WithinClasses
+from privgmm.rowwise import GaussianRule, lots, mixture_rule
 
 ROWS = 200_000
 

@@ -10,8 +10,8 @@ import pytest
 from privgmm import datasets
 from privgmm.data import ArraySource
 from privgmm.proven.label import public_view
-from privgmm.queries.assigned import GaussianRule
 from privgmm.queries.cell_counts import CellCounts, Partition
+from privgmm.rowwise import GaussianRule
 
 
 @pytest.fixture(scope="module")

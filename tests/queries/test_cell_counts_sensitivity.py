@@ -13,8 +13,8 @@ from privgmm.data import ArraySource
 from privgmm.errors import InputError
 from privgmm.proven.label.frames import choose_frames
 from privgmm.proven.label.tuning import TUNING
-from privgmm.queries.assigned import GaussianRule
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
+from privgmm.rowwise import GaussianRule
 
 
 def change(query: object, X: np.ndarray, y: np.ndarray, row: int, to: int, k: int) -> float:

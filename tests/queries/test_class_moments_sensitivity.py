@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privgmm.queries.assigned import AssignedQuery, GaussianRule, WithinClasses
+from privgmm.queries.assigned import AssignedQuery, WithinClasses
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
+from privgmm.rowwise import GaussianRule
 
 weights = st.floats(0.05, 3.0)
 shapes = st.builds(Shape, weights, weights, weights)

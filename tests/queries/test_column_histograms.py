@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privgmm.data import ArraySource
-from privgmm.queries.assigned import Assigned, GaussianRule
+from privgmm.queries.assigned import Assigned
 from privgmm.queries.column_histograms import MarginalCounts
+from privgmm.rowwise import GaussianRule
 
 
 def test_bins_are_half_open_and_the_ends_take_everything_beyond() -> None:

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from privgmm.data import ArraySource
 from privgmm.data.persons import array_shares
-from privgmm.queries.assigned import AssignedQuery, GaussianRule
+from privgmm.queries.assigned import AssignedQuery
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
 from privgmm.queries.column_moments import ColumnMoments
 from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
+from privgmm.rowwise import GaussianRule
 from privgmm.types import PersonUnit
 
 K = 3

@@ -180,12 +180,13 @@ def _relations(unit: str) -> tuple[Adjacency, ...]:
 
 def _queries(unit: str) -> list[Query]:
     """One of every kind of query that releases of this unit ask."""
-    from privgmm.queries.assigned import AssignedQuery, GaussianRule, WithinClasses
+    from privgmm.queries.assigned import AssignedQuery, WithinClasses
     from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
     from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
     from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
     from privgmm.queries.column_moments import ColumnMoments
     from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
+    from privgmm.rowwise import GaussianRule
 
     k = N_CLASSES
     frames = np.zeros((k, _DIM)), np.ones((k, _DIM, _DIM))

@@ -31,8 +31,9 @@ from privgmm.proven.record.rounds import (
 )
 from privgmm.proven.record.tuning import Round
 from privgmm.proven.uncertainty import Estimate
-from privgmm.queries.assigned import AssignedQuery, GaussianRule, mixture_rule
+from privgmm.queries.assigned import AssignedQuery
 from privgmm.queries.class_moments import Shape
+from privgmm.rowwise import GaussianRule, mixture_rule
 from privgmm.types import Floats
 
 # Shares of the squared budget: pooled class, cells, each EM round; the rest is the final release.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privgmm.errors import InputError
-from privgmm.queries.assigned import GaussianRule
+from privgmm.rowwise import GaussianRule
 from privgmm.types import Adjacency, Codes, Floats, Integers
 
 

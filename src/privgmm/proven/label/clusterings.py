@@ -18,8 +18,8 @@ from privgmm.data.features import Features, as_features, some_rows
 from privgmm.proven.label.statistics import column_scale
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
-from privgmm.queries.assigned import GaussianRule, mixture_rules
 from privgmm.queries.cell_counts import Partition, joint_codes
+from privgmm.rowwise import GaussianRule, mixture_rules
 from privgmm.types import Floats, Integers
 
 # The public part is deterministic: the same features always give the same cells.

@@ -36,7 +36,8 @@ from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.rounds import AnyQuery, Session, classwise, moment_round
 from privgmm.proven.record.tuning import TUNING, Round
-from privgmm.queries.assigned import AssignedQuery, GaussianRule, WithinClasses, mixture_rule
+from privgmm.queries.assigned import AssignedQuery, WithinClasses
+from privgmm.rowwise import GaussianRule, mixture_rule
 from privgmm.types import Floats
 
 Released = tuple[Floats, Floats, Floats]
