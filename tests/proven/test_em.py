@@ -99,4 +99,4 @@ def test_rows_made_from_noiseless_cells_look_like_the_rows():
     np.testing.assert_allclose(made.mean(axis=0), X.mean(axis=0), atol=0.06)
     np.testing.assert_allclose(np.cov(made.T), np.cov(X.T), atol=0.1)
     found = start_mixture(made, 2)
-    np.testing.assert_allclose(np.sort(found.means[:, 0]), [-0.95, 0.95], atol=0.1)
+    np.testing.assert_allclose(np.sort(found[1][:, 0]), [-0.95, 0.95], atol=0.1)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from privgmm.datasets import synthetic
+from privgmm.model.mixture import Mixture
 from privgmm.proven.label.statistics import _scant
 from privgmm.proven.label.tuning import TUNING
+from privgmm.proven.lookalike import fewer
 from privgmm.proven.mixtures import Fitted, fitted, joined, merged_down
 from privgmm.reproduce.harness.experiment import stream
 
@@ -30,6 +32,23 @@ def test_a_flat_cluster_inside_another_is_found_on_the_way_down() -> None:
     assert down.size == 5
     assert down.bic < min(fitted(X, size, 2, 0).bic for size in sizes) - 100
     np.testing.assert_allclose(np.sort(1000 * down.weights)[:2], [21, 98], atol=3)
+
+
+def test_the_wanted_mixture_is_found_in_a_richer_one() -> None:
+    """Two overlapping components, each told by three: EM has to be patient to part them again."""
+    w = np.array([0.7, 0.3])
+    m, S = np.array([[0.0, 0.0], [1.8, 0.0]]), np.stack([np.eye(2), np.diag([0.3, 0.6])])
+    # N(m, S) = three N(m + a, S - E aa^T), nearly.
+    a = np.array([[-0.3, 0.0], [0.0, 0.0], [0.3, 0.0]])
+    means = (m[:, None] + a).reshape(6, 2)
+    shapes = np.repeat(S, 3, axis=0) - np.diag([0.06, 0.0])
+    found = fewer((np.repeat(w / 3, 3), means, shapes), 2)
+    order = np.argsort(-found[0])
+    np.testing.assert_allclose(found[0][order], w, atol=0.05)
+    np.testing.assert_allclose(found[1][order], m, atol=0.1)
+    rows = Mixture(w, m, S).sample(5000, 1)[0]
+    lost = Mixture(w, m, S).log_density(rows) - Mixture(*found).log_density(rows)
+    assert lost.mean() < 0.01
 
 
 @pytest.mark.parametrize(("spare", "nats"), [(0.0, 12.0), (5.0, 6.0), (10.0, 0.0), (99.0, 0.0)])

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits
 
-from privgmm.proven.mixtures import Fitted, fitted, merged_down
-from privgmm.proven.record.frames import Moments
+from privgmm.model.mixture import Mixture
+from privgmm.proven.mixtures import Fitted, Parts, fitted, merged, merged_down, polished
 from privgmm.types import Floats
+
+if TYPE_CHECKING:
+    # ``record`` imports this module for its components.
+    from privgmm.proven.record.frames import Moments
 
 _SEED = 20240502
 _SPREAD = 1.5  # variance of the cells' centres: where the rows are, and a little beyond
@@ -26,6 +31,8 @@ _LEAST_PER_CLASS, _MOST_CELLS = 4, 512
 # Public points that say what a cell looks like, and rows made from them (so many for each class at least).
 _POINTS = 1 << 15
 _ROWS, _ROWS_PER_CLASS = 6000, 20
+# Rows drawn from a rich mixture: so many that rows far out, one in a thousand, are among them.
+_DRAWN = 20_000
 # A mixture is also sought from so many components more than classes, unless there are many classes.
 _MORE, _FEW = 10, 40
 
@@ -77,7 +84,7 @@ def lookalike(cells: Cells, answer: Moments, n_classes: int) -> Floats:
     return np.asarray(at[cell] + cells.points[point] - cells.centres[cell])
 
 
-def start_mixture(X: Floats, n_classes: int) -> Fitted:
+def start_mixture(X: Floats, n_classes: int) -> Parts:
     """The likelier of two mixtures: from k-means, and from many components down."""
     with threadpool_limits(limits=1):
         found = [fitted(X, n_classes, 3, _SEED)]
@@ -85,7 +92,39 @@ def start_mixture(X: Floats, n_classes: int) -> Fitted:
             only = range(n_classes, n_classes + 1)
             top = n_classes + _MORE
             found.append(merged_down(X, top, "kmeans", only, _SEED, thorough=False))
-    return min(found, key=lambda one: one.bic)
+    return min(found, key=lambda one: one.bic).parts
+
+
+def rich_mixture(X: Floats, size: int) -> Parts:
+    """A mixture of so many components that it matters little which of the good ones it is."""
+    with threadpool_limits(limits=1):
+        return fitted(X, size, 1, _SEED).parts
+
+
+def fewer(parts: Parts, n_classes: int) -> Parts:
+    """The mixture of ``n_classes`` components that is likeliest for rows drawn from a richer one.
+
+    From two starts: k-means, and the richer one's components joined.
+    """
+    weights, means, covariances = parts
+    # In coordinates in which the rows have mean 0 and covariance I, as fits of mixtures want them.
+    mean = weights @ means
+    off = means - mean
+    L = np.linalg.cholesky(
+        np.einsum("k,kij->ij", weights, covariances + off[:, :, None] * off[:, None, :])
+    )
+    W = np.linalg.inv(L)
+    rich = Fitted(weights, off @ W.T, _symmetric(W @ covariances @ W.T), math.nan)
+    X = Mixture(rich.weights, rich.means, rich.covariances).sample(_DRAWN, _SEED)[0]
+    with threadpool_limits(limits=1):
+        found = [fitted(X, n_classes, 3, _SEED), merged(X, rich, n_classes)]
+        best = polished(X, min(found, key=lambda one: one.bic))
+    weights, means, covariances = best.parts
+    return weights, mean + means @ L.T, _symmetric(L @ covariances @ L.T)
+
+
+def _symmetric(S: Floats) -> Floats:
+    return np.asarray((S + np.swapaxes(S, 1, 2)) / 2)
 
 
 def _widths(points: Floats, cell: NDArray[np.intp], centres: Floats) -> Floats:

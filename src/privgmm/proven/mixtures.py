@@ -7,6 +7,7 @@ whose union costs least likelihood is joined, EM runs again, and so on down.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ _RIDGE = 1e-4  # of a unit variance, so that duplicated rows do not make a compo
 # Steps of EM at sizes that are only passed through.
 _PASSING = 10
 _ALL = 100
+# Steps of EM that end only when they gain less than this in nats per row, or are so many.
+_PATIENT, _LITTLE = 300, 1e-5
 # A number for every class, or "auto": as many as rows and noise can carry.
 Wanted = int | Literal["auto"]
 # Sizes that "auto" chooses from, ascending: eight is what a class of 5,000 rows of 20 columns carries (MNIST, held-out
@@ -48,6 +51,11 @@ class Fitted:
         """The number of components."""
         return int(self.weights.size)
 
+    @property
+    def parts(self) -> Parts:
+        """The mixture alone."""
+        return self.weights, self.means, self.covariances
+
 
 def fitted(X: Floats, size: int, runs: int, seed: int) -> Fitted:
     """The best of some runs of EM from k-means, for rows with unit variances."""
@@ -70,10 +78,22 @@ def merged_down(
     best = min(found, key=lambda mixture: mixture.bic)
     if thorough:
         return best
-    return _em(X, best.size, _ALL, **_start(best.weights, best.means, best.covariances))
+    return _em(X, best.size, _ALL, **_start(*best.parts))
 
 
-def joined(mixture: Fitted) -> tuple[Floats, Floats, Floats]:
+def merged(X: Floats, mixture: Fitted, size: int) -> Fitted:
+    """``size`` components of a larger mixture joined pair by pair, and EM on the rows from there."""
+    while mixture.size > size:
+        mixture = Fitted(*joined(mixture), math.nan)
+    return _em(X, size, _ALL, **_start(*mixture.parts))
+
+
+def polished(X: Floats, mixture: Fitted) -> Fitted:
+    """The mixture after many more steps of EM: where components overlap, each step gains little and many gain much."""
+    return _em(X, mixture.size, _PATIENT, tol=_LITTLE, **_start(*mixture.parts))
+
+
+def joined(mixture: Fitted) -> Parts:
     """Weights, means and covariances with one component less: the cheapest pair as one Gaussian.
 
     If every row belongs to one component, joining i and j costs, in nats per row,

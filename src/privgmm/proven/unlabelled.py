@@ -2,9 +2,12 @@
 
 (1) One pooled class is measured as in ``record``; (2) in its whitened coordinates rows are counted
 and averaged in many public cells, and a mixture is fitted to rows like them, which is
-post-processing; (3) a few rounds of stochastic EM with noisy moments; (4) the last rule, public by
-now, stands in for labels in the rounds of ``record``. In every round a row's class is a function of that
-row and of earlier noisy answers, so sensitivities are those of labelled rows (docs/proofs/class-moments.md).
+post-processing; (3) rounds of stochastic EM with noisy moments. Where rows are many, the mixture of these rounds has
+several times as many components as asked for: it comes close to any density in few rounds, and the wanted mixture is
+fitted to rows drawn from it, which costs no budget however slowly EM converges; (4) a few rounds with the wanted
+components, and the last rule, public by now, stands in for labels in the rounds of ``record``. In every round a row's
+class is a function of that row and of earlier noisy answers, so sensitivities are those of labelled rows
+(docs/proofs/class-moments.md).
 The rule draws lots by responsibility (Celeux and Diebolt 1985): the most probable class would
 cut overlapping components where they meet, and make all of them too narrow.
 """
@@ -12,13 +15,24 @@ cut overlapping components where they meet, and make all of them too narrow.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
 from privgmm.privacy import Adjacency, Curator
-from privgmm.proven.lookalike import Cells, lookalike, public_cells, start_mixture
+from privgmm.proven.lookalike import (
+    Cells,
+    fewer,
+    lookalike,
+    public_cells,
+    rich_mixture,
+    start_mixture,
+)
+from privgmm.proven.mixtures import Parts
 from privgmm.proven.objective import Objective
+from privgmm.proven.record.clipping import unclipped
+from privgmm.proven.record.components import denoised
 from privgmm.proven.record.frames import Frames, axis_frames, refined
 from privgmm.proven.record.mechanism import released
 from privgmm.proven.record.rounds import (
@@ -28,6 +42,7 @@ from privgmm.proven.record.rounds import (
     Session,
     histogram_round,
     moment_round,
+    radial_round,
 )
 from privgmm.proven.record.tuning import Round
 from privgmm.proven.uncertainty import Estimate
@@ -36,20 +51,59 @@ from privgmm.queries.class_moments import Shape
 from privgmm.rowwise import GaussianRule, mixture_rule
 from privgmm.types import Floats
 
-# Shares of the squared budget: pooled class, cells, each EM round; the rest is the final release.
-_POOLED, _CELLS, _STEP = 0.06, 0.14, 0.06
-# A round of EM for so much signal (rows of a class * mu, over d), at least one: noise undoes what more would find.
-_SIGNAL_PER_STEP, _MOST_STEPS = 35.0, 5
-_CELL_MEANS = Shape(1.0, 0.5, 0.05)
-_MOMENTS = Shape(0.5, 1.0, 1.0)
+
+@dataclass(frozen=True)
+class Tuning:
+    """The numbers of private EM; shares are of the whole squared budget, and the final release has the rest.
+
+    "covertype": nats below scikit-learn's EM of held-out rows, ``python -m bench.bars unlabelled`` on a quarter of the rows with
+    four times mu; "mixtures": loss in nats of ``python -m bench.goals unlabelled``, six to eight data sets.
+    """
+
+    pooled: float = 0.06
+    # 0.10 and 0.14 tried: mixtures, N=1000, 1.06 and 0.83 nats; where rows are many it does not matter.
+    cells: float = 0.14
+    # A round of EM; one for so much signal (rows of a class * mu / d), at least one and at most so many. Mixtures, N=1000, epsilon 1
+    # (signal 18): 1, 3, 8 rounds 1.06, 0.94, 1.46 nats; N=2000, epsilon 2 (66): 3, 4, 8, 10 rounds 0.25, 0.23, 0.22, 0.24; N=10,000,
+    # epsilon 1 (180): 6, 8, 10 rounds 0.091, 0.079, 0.079.
+    step: float = 0.05
+    steps: int = 8
+    signal_per_step: float = 20.0
+    # Rounds with the wanted components after those with more. 8 + 2, 6 + 4: covertype, epsilon 1, 0.50, 0.68 nats; mixtures,
+    # N=100,000, 0.017, 0.021.
+    last_steps: int = 2
+    # With enough rows there are so many components for each one wanted, at most and at least, else as many as wanted. Each is for so
+    # much signal, rows * mu / d^1.5. Three for each: mixtures, N=10,000 (signal 35 each) 0.098, N=100,000 0.003 nats; as many as
+    # wanted: 0.053, 0.014; covertype, epsilon 1, twenty rounds with the wanted ones 1.1, eight rounds with three for each 0.3 nats.
+    richest: int = 3
+    rich: int = 2
+    component_signal: float = 60.0
+    # One component more, of this weight and as wide as so many times the pooled class: rows far from all others then need no
+    # component to stretch towards them. Covertype, epsilon 1: 0.31 nats with it, 0.75 without.
+    background: float = 0.005
+    background_width: float = 2.0
+    cell_means: Shape = field(default=Shape(1.0, 0.5, 0.05))
+    # The pooled class, clipped generously.
+    whole: Round = field(default=Round(1.0, Shape(0.5, 1.0, 1.0), widen=1.25, cap=math.inf))
+    moments: Round = field(
+        default=Round(1.0, Shape(math.sqrt(0.35), math.sqrt(0.5), 1.0), widen=1.0, cap=math.inf)
+    )
+
+
+TUNING = Tuning()
 
 
 @dataclass(frozen=True)
 class _Guess:
-    """A mixture's rule, and about how many rows (K,) it gives each class."""
+    """A mixture in the coordinates of the region, and about how many rows (M,) each component has."""
 
-    rule: GaussianRule
+    parts: Parts
     counts: Floats
+
+    def rule(self, salt: int) -> GaussianRule:
+        """Rows draw their component by responsibility, with lots of their own for every salt."""
+        weights, means, covariances = self.parts
+        return mixture_rule(weights, means, np.linalg.inv(np.linalg.cholesky(covariances)), salt)
 
 
 def release_unlabelled(
@@ -71,26 +125,33 @@ def release_unlabelled(
     def session(rule: GaussianRule, share: float | None) -> Session:
         """A part of the budget (None: what is left) over the classes that ``rule`` makes."""
         mu = curator.remaining_mu if share is None else math.sqrt(share * squared)
-        k = rule.centres.shape[0]
         last = (extent, grid) if share is None else ()
+        k = rule.size
         return Session(_answer(curator, rule), curator.adjacency, mu, k, dim, n_rows, *last)
+
+    salts = count(1)
+
+    def rounds(guess: _Guess, steps: int) -> _Guess:
+        for _ in range(steps):
+            rule = guess.rule(next(salts))
+            guess = _em_step(session(rule, TUNING.step), rule, guess.counts)
+        return guess
 
     rule = GaussianRule(np.zeros((1, dim)), np.zeros((1, dim, dim)), np.zeros(1))
     if n_classes > 1:
-        whole = session(rule, _POOLED)
+        whole = session(rule, TUNING.pooled)
         pooled = _pooled_frame(whole)
         rows = whole.total
         assert rows is not None  # noisy where the number of rows is not public
-        signal = _cell_signal(rows, _CELLS * squared, curator.adjacency)
-        cells = public_cells(dim, n_classes, signal)
-        guess = _first_guess(
-            session(_nearest(cells, pooled), _CELLS), cells, pooled, rows, n_classes
-        )
-        signal = rows * math.sqrt(squared) / (n_classes * dim)
-        steps = min(max(int(signal / _SIGNAL_PER_STEP), 1), _MOST_STEPS)
-        for salt in range(1, steps + 1):
-            guess = _em_step(session(guess.rule, _STEP), guess, salt)
-        rule = guess.rule
+        size = _components(n_classes, rows * math.sqrt(squared) / dim**1.5)
+        cells = public_cells(dim, size, _cell_signal(rows, squared, curator.adjacency))
+        first = session(_nearest(cells, pooled), TUNING.cells)
+        guess = _first_guess(first, cells, pooled, rows, size, n_classes)
+        guess = rounds(guess, _steps(rows * math.sqrt(squared) / (n_classes * dim)))
+        if size > n_classes:
+            parts = fewer(guess.parts, n_classes)
+            guess = rounds(_Guess(parts, rows * parts[0]), TUNING.last_steps)
+        rule = guess.rule(next(salts))
     # (eq2) has no value on unlabelled rows that a component could be off from.
     return released(session(rule, None), objective, shapes)._replace(errors=None)
 
@@ -102,17 +163,28 @@ def _answer(curator: Curator, rule: GaussianRule) -> Answer:
     return answer
 
 
+def _components(n_classes: int, signal: float) -> int:
+    """How many components the first rounds have: several for each one wanted if there is the signal, else those wanted."""
+    size = min(TUNING.richest * n_classes, int(signal / TUNING.component_signal))
+    return size if size >= TUNING.rich * n_classes else n_classes
+
+
+def _steps(signal: float) -> int:
+    """Rounds of EM: where rows are few, noise undoes what more would find."""
+    return min(max(int(signal / TUNING.signal_per_step), 1), TUNING.steps)
+
+
 def _pooled_frame(session: Session) -> Frames:
     """(1) Coordinates in which all rows together are near N(0, I)."""
     at = histogram_round(session)
-    plan = Round(1.0, _MOMENTS, widen=1.25, cap=math.inf)
     first = axis_frames(at.means, at.means_sd, at.log_sd, at.log_sd_sd)
-    return refined(moment_round(session, first, at.counts, plan), at.counts)
+    return refined(moment_round(session, first, at.counts, TUNING.whole), at.counts)
 
 
 def _cell_signal(rows: float, squared: float, adjacency: Adjacency) -> float:
     """All rows, in standard deviations of the noise that one cell's count will have."""
-    return rows * math.sqrt(squared / _CELL_MEANS.squared_sensitivity(adjacency))
+    sensitivity = TUNING.cell_means.squared_sensitivity(adjacency)
+    return rows * math.sqrt(TUNING.cells * squared / sensitivity)
 
 
 def _nearest(cells: Cells, pooled: Frames) -> GaussianRule:
@@ -123,29 +195,41 @@ def _nearest(cells: Cells, pooled: Frames) -> GaussianRule:
 
 
 def _first_guess(
-    session: Session, cells: Cells, pooled: Frames, rows: float, n_classes: int
+    session: Session, cells: Cells, pooled: Frames, rows: float, size: int, n_classes: int
 ) -> _Guess:
-    """(2) Noisy counts and means of the cells, and the mixture that explains them."""
+    """(2) Noisy counts and means of the cells, and the mixture of ``size`` components that explains them."""
     k, d = cells.centres.shape
     centres = pooled.centres[0] + cells.centres @ pooled.inverse[0].T
     frames = Frames(centres, pooled.maps[0] / cells.widths[:, None, None], _unknown(k, d))
-    plan = Round(1.0, _CELL_MEANS, widen=1.0, cap=math.inf)
+    plan = Round(1.0, TUNING.cell_means, widen=1.0, cap=math.inf)
     answer = moment_round(session, frames, np.full(k, rows / k), plan)
-    found = start_mixture(lookalike(cells, answer, n_classes), n_classes)
-    whiten = np.linalg.inv(np.linalg.cholesky(found.covariances)) @ pooled.maps[0]
-    centres = pooled.centres[0] + found.means @ pooled.inverse[0].T
-    return _Guess(mixture_rule(found.weights, centres, whiten, salt=0), rows * found.weights)
+    made = lookalike(cells, answer, size)
+    if size > n_classes:
+        share, width = TUNING.background, TUNING.background_width
+        weights, means, shapes = rich_mixture(made, size)
+        weights = np.append((1 - share) * weights, share)
+        means = np.concatenate([means, np.zeros((1, d))])
+        shapes = np.concatenate([shapes, width**2 * np.eye(d)[None]])
+    else:
+        weights, means, shapes = start_mixture(made, size)
+    back = pooled.inverse[0]
+    parts = weights, pooled.centres[0] + means @ back.T, back @ shapes @ back.T
+    return _Guess(parts, rows * weights)
 
 
-def _em_step(session: Session, guess: _Guess, salt: int) -> _Guess:
-    """(3) Noisy moments of the rule's classes; the Gaussians they suggest make the next rule."""
-    k, d = guess.rule.centres.shape
-    frames = Frames(guess.rule.centres, guess.rule.whiten, _unknown(k, d))
-    plan = Round(1.0, _MOMENTS, widen=1.25, cap=math.inf)
-    answer = moment_round(session, frames, guess.counts, plan)
+def _em_step(session: Session, rule: GaussianRule, counts: Floats) -> _Guess:
+    """(3) Noisy shells and moments of the rule's classes, and the Gaussians they suggest.
+
+    What noise hides stays as it was, and clips are put back with the tails that the shells show: without that every round
+    would narrow a component with tails, and its far rows cost the more.
+    """
+    frames = Frames(rule.centres, rule.whiten, _unknown(*rule.centres.shape))
+    laws = radial_round(session, frames, counts)
+    answer = moment_round(session, frames, counts, TUNING.moments, laws)
     counts = np.maximum(answer.count, 2 + 0.5 * answer.count_sd)
-    at = refined(answer, counts)
-    return _Guess(mixture_rule(counts / counts.sum(), at.centres, at.maps, salt), counts)
+    (whole,) = unclipped((answer,), counts, laws)
+    means, covariances = frames.out_of(*denoised(whole, counts))
+    return _Guess((counts / counts.sum(), means, covariances), counts)
 
 
 def _unknown(k: int, d: int) -> Floats:

@@ -142,3 +142,41 @@ def test_private_em_with_one_component_is_one_gaussian() -> None:
     w, _, S = release_unlabelled(curator, 1, 2, 3000)[:3]
     assert w.tolist() == [1.0]
     np.testing.assert_allclose(S[0] * 400, np.eye(2), atol=0.2)
+
+
+def _odd_rows(name: str, n: int = 20_000, d: int = 3) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    if name == "pile and a far group":
+        X *= 0.05
+        X[: n // 10] = 0.95 * np.eye(d)[0]
+    if name == "one axis":
+        X = np.zeros((n, d))
+        X[:, 0] = rng.uniform(-1, 1, n)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("name", "adjacency"),
+    [("sphere", "replace"), ("pile and a far group", "add-remove"), ("one axis", "replace")],
+)
+def test_one_class_is_never_told_much_worse_than_by_the_plain_mechanism(
+    name: str, adjacency: str
+) -> None:
+    """Frobenius error of the second moment, mean of two runs, at most twice that of noise on X^T X."""
+    X = _odd_rows(name)
+    n, d = X.shape
+    truth = X.T @ X / n
+    errors = []
+    for seed in range(2):
+        source = ArraySource(X, np.zeros(n, dtype=np.intp), 1)
+        curator = Curator(source, SeededNoise(seed), adjacency, 1.0, 1e-5)
+        public = n if adjacency == "replace" else None
+        _, m, S = release_record(curator, 1, d, public)[:3]
+        errors.append(np.linalg.norm(S[0] + np.outer(m[0], m[0]) - truth))
+        assert np.linalg.eigvalsh(S[0]).min() > 0
+    # A row moves X^T X by one if it comes or goes, by sqrt 2 if it is exchanged.
+    moved = np.sqrt(2.0) if adjacency == "replace" else 1.0
+    plain = moved / (curator.mu * n) * np.sqrt(d * (d + 1) / 2)
+    assert np.mean(errors) < 2 * plain

@@ -185,7 +185,7 @@ def _em_step(
     answer = moment_round(home.session(rules, share), frames, guess.counts, TUNING.component_round)
     counts = np.maximum(answer.count, 2 + 0.5 * answer.count_sd)
     (answer,) = unclipped((answer,), counts)
-    u, S = _denoised(answer, counts)
+    u, S = denoised(answer, counts)
     means, covariances = frames.out_of(u, S)
     error = _noise_cost(answer, counts)
     parts, cost, first = [], [], 0
@@ -211,7 +211,7 @@ def _noise_cost(answer: Moments, counts: Floats) -> Floats:
     )
 
 
-def _denoised(answer: Moments, counts: Floats) -> tuple[Floats, Floats]:
+def denoised(answer: Moments, counts: Floats) -> tuple[Floats, Floats]:
     """Means (M, d) and covariances (M, d, d) in the frames of the round: what noise hides stays as it was.
 
     A priori a mean is N(0, I) and an eigenvalue N(1, 1) in the frame, which was the last guess.

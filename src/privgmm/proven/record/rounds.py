@@ -23,6 +23,8 @@ from privgmm.types import Floats
 
 AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
 Answer = Callable[[AnyQuery, float], Floats]
+# Shells of rows' own lengths, each twice the one before: beyond the innermost, squared lengths are known to a factor of two.
+_OCTAVES = 6.0
 
 
 @dataclass
@@ -158,6 +160,32 @@ def radial_round(session: Session, frames: Frames, counts: Floats) -> tuple[Radi
         radial_law(h, e, far, sigma, n, d)
         for h, e, far, n in zip(table, edges, farthest, counts, strict=True)
     )
+
+
+def plain_round(session: Session) -> tuple[Floats, float] | None:
+    """The sum of x x^T (d, d) over the rows in the stated ball and its noise: no frame, no clip, no shape assumed.
+
+    Only for one class, and only where that noise is small against the sum of squared lengths, told by noisy counts of
+    lengths: in a region stated much too wide, it would say nothing.
+    """
+    if session.n_classes > 1:
+        return None
+    d = session.dim
+    centre, ball = np.zeros((1, d)), np.eye(d)[None]
+    edges: Floats = np.exp2(np.arange(-_OCTAVES, 0.0))
+    lengths = RadialCountsQuery(RadialCounts(centre, ball, edges[None]))
+    shells, _ = session.ask(lengths, TUNING.length_share)
+    squared = float(shells @ (np.append(edges, 1.0) ** 2 / 2))
+    query = ClassMomentsQuery(ClassMoments(centre, ball), TUNING.plain_shape)
+    noise = math.sqrt(d * (d + 1) / 2) * query.sensitivity(session.adjacency) / session.left
+    if noise > TUNING.plain_worth * squared:
+        return None
+    answer, sigma = session.ask(query, TUNING.plain_share)
+    second = np.empty((d, d))
+    upper = np.triu_indices(d)
+    second[upper] = second.T[upper] = answer[1 + d :] / grid_scale(d) ** 2
+    error = sigma * float(query.steps[1 + d]) / grid_scale(d) ** 2
+    return second, error
 
 
 def _typical(counts: Floats) -> float:

@@ -56,6 +56,14 @@ class Tuning:
     # epsilon 16 is five times worse with a cap of 400).
     radial_share: float = 0.06
 
+    # One class only: the second moment in the stated ball, so that no table is told worse than by the plain Gaussian mechanism
+    # (``python -m bench.bars second-moment``). Lengths are counted first; it is asked where its noise is below
+    # this part of their squares, and has this share then.
+    length_share: float = 0.02
+    plain_worth: float = 0.25
+    plain_share: float = 0.4
+    plain_shape: Shape = field(default=Shape(0.1, 0.1, 1.0))
+
     # A class whose place noise hides is released with a count lower by at most so many standard deviations.
     hidden_deviations: float = 1.5
 
