@@ -7,8 +7,8 @@ import privgmm
 from privgmm import Mixture
 from privgmm.privacy.accounting import compose, mu_from_epsilon
 from privgmm.proven import unlabelled as em
-from privgmm.proven.lookalike import lookalike, public_cells, start_mixture
 from privgmm.proven.record.frames import Frames, Moments
+from privgmm.proven.record.lookalike import lookalike, public_cells, start_mixture
 
 # Two components that overlap in both columns and one apart.
 TRUTH = Mixture(

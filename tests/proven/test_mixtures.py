@@ -7,8 +7,8 @@ from privgmm.datasets import synthetic
 from privgmm.model.mixture import Mixture
 from privgmm.proven.label.statistics import _scant
 from privgmm.proven.label.tuning import TUNING
-from privgmm.proven.lookalike import fewer
 from privgmm.proven.mixtures import Fitted, fitted, joined, merged_down
+from privgmm.proven.record.lookalike import fewer
 from privgmm.reproduce.harness.experiment import stream
 
 

@@ -24,7 +24,7 @@ from .describe import described
 # What takes most of a small release. One that is renamed only costs time.
 COSTLY = (
     ("privgmm.proven.record.draws", "posterior_draws"),
-    ("privgmm.proven.lookalike", "start_mixture"),
+    ("privgmm.proven.record.lookalike", "start_mixture"),
     ("privgmm.proven.label.clusterings", "public_view"),
     ("privgmm.proven.label.assignments", "pure_posterior"),
 )

@@ -8,5 +8,5 @@ unlabelled   whole rows private, no labels: private EM            docs/proofs/cl
 
 What they share: ``objective`` (the Gaussian closest in both directions of KL, or in the paper's), ``uncertainty`` (how
 far off), ``mixtures`` (mixtures of rows anyone may see, several Gaussians inside a released class), ``margins`` (shapes of
-columns), ``lookalike`` (rows that look like noisy counts of public cells). Rows are never seen here: a question goes to ``privacy.Curator.answer``, and only noise comes back.
+columns). Rows are never seen here: a question goes to ``privacy.Curator.answer``, and only noise comes back.
 """

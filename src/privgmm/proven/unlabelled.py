@@ -21,7 +21,12 @@ from itertools import count
 import numpy as np
 
 from privgmm.privacy import Adjacency, Curator
-from privgmm.proven.lookalike import (
+from privgmm.proven.mixtures import Parts
+from privgmm.proven.objective import Objective
+from privgmm.proven.record.clipping import unclipped
+from privgmm.proven.record.components import denoised
+from privgmm.proven.record.frames import Frames, axis_frames, refined
+from privgmm.proven.record.lookalike import (
     Cells,
     fewer,
     lookalike,
@@ -29,11 +34,6 @@ from privgmm.proven.lookalike import (
     rich_mixture,
     start_mixture,
 )
-from privgmm.proven.mixtures import Parts
-from privgmm.proven.objective import Objective
-from privgmm.proven.record.clipping import unclipped
-from privgmm.proven.record.components import denoised
-from privgmm.proven.record.frames import Frames, axis_frames, refined
 from privgmm.proven.record.mechanism import released
 from privgmm.proven.record.rounds import (
     Answer,

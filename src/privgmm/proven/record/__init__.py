@@ -12,7 +12,8 @@ A map of the mechanism, in the order in which it runs (docs/proven.md tells it w
 6. ``posterior``, ``draws``   draws of (count, mean, covariance) given all answers
 7. ``mechanism``  steps 1 to 6 in turn, and the release: balanced, or the paper's objective
 
-``tuning`` holds every tuned number.
+``lookalike`` makes rows that look like noisy counts of public cells (for several Gaussians per class, and for rows
+without labels), ``tuning`` holds every tuned number.
 """
 
 from privgmm.proven.record.mechanism import release_record

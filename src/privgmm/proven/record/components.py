@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator
-from privgmm.proven.lookalike import Cells, lookalike, public_cells
 from privgmm.proven.mixtures import (
     GAIN,
     Components,
@@ -34,6 +33,7 @@ from privgmm.proven.mixtures import (
 )
 from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.frames import Frames, Moments
+from privgmm.proven.record.lookalike import Cells, lookalike, public_cells
 from privgmm.proven.record.rounds import AnyQuery, Session, classwise, moment_round
 from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.queries.assigned import AssignedQuery, WithinClasses
