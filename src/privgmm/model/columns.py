@@ -222,17 +222,13 @@ class Encoding:
         return out
 
 
-# A level with this part of the rows has a column of its own; others follow their class alone.
-# (HMEQ with five categories of up to 17 levels, record level, epsilon 1, 12 seeds: at 0.03 and 0.06 TV2 is 0.155 and 0.154,
-# correlations are off by 0.067 and 0.059, LR / HGB 0.822 / 0.870 and 0.824 / 0.868, and 0.06 takes two thirds of the time.
-# A column for every level takes 60 s instead of 11 s and has correlations off by 0.11.)
-_COMMON = 0.06
+def own_levels(counts: Floats, least: float) -> tuple[int, ...]:
+    """The levels with more than ``least`` rows by these (noisy or public) counts, the commonest first; at least one is left out.
 
-
-def own_levels(counts: Floats, total: float) -> tuple[int, ...]:
-    """The levels that are common by these (noisy or public) counts, the commonest first; at least one is left out."""
+    They have a column of their own; others follow their class alone.
+    """
     order = np.argsort(-counts, kind="stable")
-    own = [int(at) for at in order if counts[at] > _COMMON * total]
+    own = [int(at) for at in order if counts[at] > least]
     return tuple(own[: max(len(order) - 1, 0)])
 
 

@@ -41,6 +41,9 @@ _SEED = 2
 _ROWS_PER_COLUMN = 2
 # Margins are told from about so many rows: the sampling error of a share is then below 0.2 %.
 _MARGIN_ROWS = 100_000
+# A level with this part of the rows has a column of its own. Less noise than at record level pays for more of them (HMEQ,
+# epsilon 1, 3 seeds: LR / HGB 0.826 / 0.875 at 0.03 and 0.817 / 0.863 at 0.06).
+_COMMON = 0.03
 # A rare level that no row of a class has, as a part of its share among all rows.
 _UNSEEN = 1e-3
 
@@ -68,7 +71,7 @@ def public_encoding(cells: Features, columns: tuple[Column, ...]) -> Encoding:
                 sums[j] += shares[there] @ X[there, j]
                 present[j] += shares[there].sum()
     fills = sums / np.maximum(present, 1e-300)
-    own = tuple(own_levels(count, cells.n_units) for count in counts)
+    own = tuple(own_levels(count, _COMMON * cells.n_units) for count in counts)
     return Encoding(columns, tuple(fills.tolist()), own)
 
 

@@ -34,6 +34,11 @@ from privgmm.types import Floats
 
 # hi itself belongs to the last bin of numbers, not to the one after it.
 _CLOSED = 1 + 1e-9
+# A level with this part of the rows, by noisy counts, has a column of its own.
+# (HMEQ with five categories of up to 17 levels, epsilon 1, 12 seeds: at 0.03 and 0.06 TV2 is 0.155 and 0.154,
+# correlations are off by 0.067 and 0.059, LR / HGB 0.822 / 0.870 and 0.824 / 0.868, and 0.06 takes two thirds of the time.
+# A column for every level takes 60 s instead of 11 s and has correlations off by 0.11.)
+_COMMON = 0.06
 # The deviation of a 0/1 column that is on for half of the rows.
 _SWITCH = 0.5
 
@@ -160,7 +165,7 @@ def _own_levels(columns: tuple[Column, ...], levels: Levels) -> tuple[tuple[int,
         counts = [
             levels.tables[:, j, levels.bin(column, at)].sum() for at in range(n_levels(column))
         ]
-        found.append(own_levels(np.array(counts), float(levels.counts.sum())))
+        found.append(own_levels(np.array(counts), _COMMON * float(levels.counts.sum())))
     return tuple(found)
 
 
