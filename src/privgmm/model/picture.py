@@ -187,9 +187,7 @@ def plot(
         axes.set_xlabel(_short(named[pair[0]]), fontsize=9)
         axes.set_ylabel(_short(named[pair[1]]), fontsize=9)
         axes.set_title(
-            "half and 95 % of each class, were it a bell"
-            if shapes
-            else "half and 95 % of each class",
+            "half and 95 % of each class, as bells" if shapes else "half and 95 % of each class",
             fontsize=9,
         )
     lines = grid.flat[0].get_lines()
