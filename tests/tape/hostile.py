@@ -56,7 +56,9 @@ def case(choose: Choose) -> Case:
     classes = choose(CLASSES)
     dim = len(columns) or choose((1, 2))
     preprocess, steps = ((), None) if columns else _preprocessing(choose, adjacency, dim)
-    table = _table(choose, classes, dim, columns, persons)
+    # Features of one row are constant, which is public at label level, and refused there.
+    fewest = 12 if adjacency == "label" and preprocess else 1
+    table = _table(choose, classes, dim, columns, persons, fewest)
     wishes = Wishes(
         "label" if adjacency == "label" else "record",
         "replace" if adjacency == "label" else adjacency,
@@ -92,12 +94,17 @@ def _doors(wishes: Wishes) -> tuple[str, ...]:
 
 
 def _table(
-    choose: Choose, classes: tuple[str, ...], dim: int, columns: tuple[Column, ...], persons: bool
+    choose: Choose,
+    classes: tuple[str, ...],
+    dim: int,
+    columns: tuple[Column, ...],
+    persons: bool,
+    fewest: int,
 ) -> Table:
     """Rows inside the bounds; some classes may have no row but a neighbour's."""
     rng = np.random.default_rng(choose(range(1000)))
     used = classes[choose((0, 0, 1)) :]
-    n = choose((30, 12, 31, 1))
+    n = choose((30, 12, 31, fewest))
     X = np.round(rng.uniform(-1.5, 1.5, (n, dim)), 3)
     texts = tuple(j for j, column in enumerate(columns) if column.type == "category")
     rows = [
