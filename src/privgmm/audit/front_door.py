@@ -33,7 +33,7 @@ _FEWEST_RUNS = 20
 # Fields decided by noisy answers: the numbers themselves, which rounds follow, what those cost, how far off all may be.
 # A value that never changed in a few releases may yet change there; the tape looks at them instead.
 _FROM_ANSWERS = (
-    ".mixture.weights.", ".mixture.means.", ".mixture.covariances.", ".errors.", ".mechanisms.",
+    ".mixture.weights.", ".mixture.means.", ".mixture.covariances.", ".margins.", ".errors.", ".mechanisms.",
 )  # fmt: skip
 # A tie would count as a loss; the attacker tosses a coin instead.
 _COIN = 1e-9
