@@ -61,11 +61,11 @@ class Tuning:
     """
 
     pooled: float = 0.06
-    # 0.10 and 0.14 tried: mixtures, N=1000, 1.06 and 0.83 nats; where rows are many it does not matter.
+    # 0.10 and 0.14 tried: mixtures, N=1000, one round, 0.95 and 0.83 nats; N=10,000 0.079 and 0.081.
     cells: float = 0.14
     # A round of EM; one for so much signal (rows of a class * mu / d), at least one and at most so many. Mixtures, N=1000, epsilon 1
     # (signal 18): 1, 3, 8 rounds 1.06, 0.94, 1.46 nats; N=2000, epsilon 2 (66): 3, 4, 8, 10 rounds 0.25, 0.23, 0.22, 0.24; N=10,000,
-    # epsilon 1 (180): 6, 8, 10 rounds 0.091, 0.079, 0.079.
+    # epsilon 1 (180): 6, 8, 10 rounds 0.091, 0.079, 0.079 (of 0.06 each up to six rounds, 0.05 beyond).
     step: float = 0.05
     steps: int = 8
     signal_per_step: float = 20.0
