@@ -1,7 +1,8 @@
 """``python -m bench.coverage --unit label``: how often 95 % intervals hold (eq2)'s value, over small tables.
 
-Per family and kind, pooled over the entries of all tables whose class is not flagged unusable (design section
-10: 93 to 97 %), and, beside it, over those that are flagged (at least 93 %). Noise is seeded: figures repeat.
+Per family and kind, pooled over the entries of all tables that are not flagged unusable (design section 10: 93 to 97 %), and,
+beside it, over those that are (at least 93 %). A mean or deviation is flagged with its column, a correlation with one of
+its columns, a weight with any column of its class. Noise is seeded: figures repeat.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ UNITS = {"label": label_level, "record": record_level}
 
 @dataclass
 class Tally:
-    """Entries whose interval holds the truth, and all entries; for usable classes and others."""
+    """Entries whose interval holds the truth, and all entries; for usable ones and others."""
 
     held: np.ndarray
     seen: np.ndarray
@@ -104,10 +105,10 @@ class Tally:
         return f"{usable:16s} flagged {flagged}"
 
 
-def coverage(unit: str, family: str, tables: int) -> dict[str, Tally]:
+def coverage(unit: str, family: str, tables: int, first: int = 0) -> dict[str, Tally]:
     """Of ``tables`` releases, per kind."""
     tallies = {kind: Tally(np.zeros(2, int), np.zeros(2, int)) for kind in KINDS}
-    for t in range(tables):
+    for t in range(first, first + tables):
         size, epsilon = SIZES[t % 3], EPSILONS[t // 3 % 3]
         X, y = FAMILIES[family](t, size)
         X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.intp)
@@ -116,19 +117,21 @@ def coverage(unit: str, family: str, tables: int) -> dict[str, Tally]:
         deviations, correlations = split(fitted.covariances)
         truth = (fitted.weights, fitted.means, deviations, correlations)
         for kind, values in zip(KINDS, truth, strict=True):
-            held = getattr(found.intervals, kind).holds(values)
+            held, usable = getattr(found.intervals, kind).holds(values), found.usable_columns
+            if kind == "weights":
+                usable = found.usable
             if kind == "correlations":
-                held = held[(slice(None), *np.triu_indices(X.shape[1], 1))]
-            held = held.reshape(len(found.usable), -1)
-            for place, chosen in enumerate((found.usable, ~found.usable)):
+                i, j = np.triu_indices(X.shape[1], 1)
+                held, usable = held[:, i, j], usable[:, i] & usable[:, j]
+            for place, chosen in enumerate((usable, ~usable)):
                 tallies[kind].held[place] += held[chosen].sum()
                 tallies[kind].seen[place] += held[chosen].size
     return tallies
 
 
-def lines(unit: str, families: list[str], tables: int) -> Iterator[str]:
+def lines(unit: str, families: list[str], tables: int, first: int) -> Iterator[str]:
     for family in families:
-        for kind, tally in coverage(unit, family, tables).items():
+        for kind, tally in coverage(unit, family, tables, first).items():
             yield f"{unit} {family:12s} {kind:13s} {tally}"
 
 
@@ -136,7 +139,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--unit", choices=sorted(UNITS), required=True)
     parser.add_argument("--tables", type=int, default=60)
+    parser.add_argument("--first", type=int, default=0, help="number of the first table")
     parser.add_argument("--family", choices=sorted(FAMILIES), action="append")
     asked = parser.parse_args()
-    for line in lines(asked.unit, asked.family or list(FAMILIES), asked.tables):
+    for line in lines(asked.unit, asked.family or list(FAMILIES), asked.tables, asked.first):
         print(line, flush=True)

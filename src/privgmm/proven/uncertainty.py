@@ -56,6 +56,7 @@ def uncertainty(
     means: Floats,
     covariances: Floats,
     released: tuple[Floats, Floats, Floats],
+    widen: tuple[float, ...] | None = None,
 ) -> Errors:
     """Intervals and errors of a release, from equally likely draws of (eq2)'s values.
 
@@ -65,10 +66,38 @@ def uncertainty(
     means : (S, K, d) draws
     covariances : (S, K, d, d) draws
     released : weights (K,), means (K, d) and covariances (K, d, d) that are published
+    widen : factors by which draws of each kind are spread out about their median, where they are known to lie too close
     """
     # A draw may give every row to none of the classes.
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    return errors_of(Drawn(counts, shares, means, *split(covariances)), released)
+    drawn = Drawn(counts, shares, means, *split(covariances))
+    return errors_of(drawn if widen is None else _spread_out(drawn, widen), released)
+
+
+def _spread_out(drawn: Drawn, widen: tuple[float, ...]) -> Drawn:
+    """Each kind farther from its median, by a factor of its own and by what one row more or less of a class may move.
+
+    Draws are finitely many and may agree to the last digit; a single row they may always be wrong about.
+    """
+    half = np.where(np.arange(len(drawn.counts)) % 2, 1.0, -1.0)
+    row = 1 / np.maximum(np.median(drawn.counts, axis=0), 2.0)
+    deviation = np.median(drawn.deviations, axis=0)
+    size = np.median(drawn.shares, axis=0) * row, deviation * row[:, None], deviation * row[:, None]
+    varies = (deviation > 0)[:, :, None] & (deviation > 0)[:, None, :]
+    least = (*size, row[:, None, None] * varies)
+    spread = []
+    for kind, step, factor in zip(drawn[1:], least, widen, strict=True):
+        middle = np.median(kind, axis=0)
+        sign = half.reshape(-1, *(1 for _ in middle.shape))
+        spread.append(middle + factor * (kind - middle) + sign * step)
+    eye = np.eye(deviation.shape[1], dtype=bool)
+    return Drawn(
+        drawn.counts,
+        np.clip(spread[0], 0.0, 1.0),
+        spread[1],
+        np.maximum(spread[2], 0.0),
+        np.where(eye, 1.0, np.clip(spread[3], -1.0, 1.0)),
+    )
 
 
 def errors_of(

@@ -101,7 +101,13 @@ def cell_sizes(features: Features, cells: Partition) -> Floats:
 
 
 def class_shares(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> Floats:
-    """(cells, labels) posterior mean of class shares per cell, given noisy counts.
+    """(cells, labels) posterior mean of class shares per cell, given noisy counts."""
+    total = share_draws(table, tuning, rng).sum(axis=0)
+    return np.asarray(total / total.sum(axis=1, keepdims=True))
+
+
+def share_draws(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> Floats:
+    """(S, cells, labels) draws of class shares per cell, given noisy counts.
 
     Prior Dirichlet(alpha): of two entries with a given sum, the fraction is Beta(alpha, alpha),
     so disjoint pairs are redrawn exactly on a grid of prior quantiles.
@@ -117,7 +123,7 @@ def class_shares(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> 
     shares = np.full((n_cells, n_labels), 1 / n_labels)
     seen = seen / np.maximum(table.sizes, 1)[:, None]
     weight = (table.sizes[:, None] / noise) ** 2 / 2
-    total = np.zeros_like(shares)
+    draws = np.empty((tuning.share_sweeps, *shares.shape))
     for sweep in range(tuning.share_burn + tuning.share_sweeps):
         order = rng.permutation(n_labels)
         half = n_labels // 2
@@ -130,5 +136,5 @@ def class_shares(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> 
         shares[:, i] = np.take_along_axis(left, pick[:, :, None], axis=2)[:, :, 0]
         shares[:, j] = both - shares[:, i]
         if sweep >= tuning.share_burn:
-            total += shares
-    return np.asarray(total / total.sum(axis=1, keepdims=True))
+            draws[sweep - tuning.share_burn] = shares
+    return draws

@@ -1,4 +1,8 @@
-"""Labels that follow a clustering: models and assignments by their evidence, and draws of refitted classes."""
+"""Labels without moments: those that follow a clustering, and those that the table says do not.
+
+Where each component of a clustering carries one class, models and assignments are weighed by their evidence.
+Where the table shows that cells are mixed, labels are drawn cell by cell.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import numpy as np
 from scipy.special import softmax
 
 from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_posterior, reweighted
-from privgmm.proven.label.cell_table import CellTable
+from privgmm.proven.label.cell_table import CellTable, share_draws
 from privgmm.proven.label.clusterings import Clustering, PublicView
 from privgmm.proven.label.statistics import Draws, Moments, moments_under
 from privgmm.proven.label.tuning import Tuning
@@ -17,11 +21,15 @@ from privgmm.types import Floats
 
 @dataclass(frozen=True, eq=False)
 class LabelModel:
-    """A clustering, its share of the posterior, and draws (S, M) of the class of each component."""
+    """A clustering, its share of the posterior, draws (S, M) of the class of each component, and how badly it fits.
+
+    excess : chi-square of the table under its best draw, in standard deviations above what noise explains
+    """
 
     clustering: Clustering
     share: float
     draws: Assignments
+    excess: float
 
 
 def label_models(
@@ -29,7 +37,7 @@ def label_models(
 ) -> list[LabelModel]:
     """The clusterings that may explain the noisy table, by their evidence (bell-shaped classes being
     likelier); shares add up to one."""
-    posteriors, evidence = [], []
+    posteriors, evidence, excess = [], [], []
     n_labels = table.n_labels
     for (G, unsure), model in zip(_overlaps(view), view.models, strict=True):
         # A model is never quite right: some rows of a cell carry other labels than it says.
@@ -46,14 +54,26 @@ def label_models(
         posteriors.append(reweighted(found, likely, rng))
         volume = (n_labels - 1) * float(np.log(sd).sum())
         evidence.append(posteriors[-1].log_evidence - volume)
+        excess.append(_excess(G / sd, table.counts / sd, posteriors[-1].draws, table.totals_public))
     share = softmax(evidence)
     share[share < tuning.negligible_model] = 0
     share /= share.sum()
     return [
-        LabelModel(model, float(s), p.draws)
-        for model, s, p in zip(view.models, share, posteriors, strict=True)
+        LabelModel(model, float(s), p.draws, e)
+        for model, s, p, e in zip(view.models, share, posteriors, excess, strict=True)
         if s > 0
     ]
+
+
+def _excess(G: Floats, T: Floats, draws: Assignments, totals_public: bool) -> float:
+    """Of the assignment that explains T best; noise has unit variance, less where it is projected on public totals."""
+    n_classes = T.shape[1]
+    labels = max(n_classes, int(draws.max()) + 1)
+    fits = [
+        ((T - G @ np.eye(labels)[z][:, :n_classes]) ** 2).sum() for z in np.unique(draws, axis=0)
+    ]
+    free = T.shape[0] * (n_classes - totals_public)
+    return float((min(fits) - free) / np.sqrt(2 * free))
 
 
 def expected_labels(models: list[LabelModel], rows: Floats, n_labels: int) -> Floats:
@@ -71,26 +91,75 @@ def pure_draws(
     n_labels: int,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> Draws:
-    """Draws of (eq2): a model by its share, an assignment, labels y_n ~ r_n B, and their fit."""
+) -> tuple[Draws, Draws]:
+    """Draws of (eq2): a model by its share, an assignment, labels y_n ~ r_n B, and their fit.
+
+    The first draws weigh rows at random, which guards the release against small classes; the second do not: they
+    are what (eq2) would give on this very table, and tell how far off the release may be.
+    """
     picks = rng.choice(len(models), tuning.draws, p=[model.share for model in models])
     few = view.features.n_rows <= tuning.fit_rows
-    whole = view.features.shared_at(np.arange(view.features.n_rows)) if few else None
-    fits: list[Moments] = []
+    rows, shares = (
+        view.features.shared_at(np.arange(view.features.n_rows))
+        if few
+        else (view.rows, view.shares)
+    )
+    guarded: list[Draws] = []
+    plain: list[Draws] = []
     for j in np.unique(picks):
         draws, model = models[j].draws, models[j].clustering
         chosen = draws[rng.integers(0, len(draws), int((picks == j).sum()))]
-        if whole is None:
-            # So many rows that drawing labels adds nothing: sums of the components' moments.
-            parts = [
-                moments_under(rows, model.responsibilities(rows) * shares[:, None])
-                for rows, shares in view.features.shared_chunks()
-            ]
-            each = Moments.total(parts)
-            fits += [each.merged(z, n_labels) for z in chosen]
-        else:
-            fits += _refits(*whole, model, chosen, n_labels, tuning, rng)
-    return Draws.of(fits, view.scale)
+        weighed, drawn = _refits(rows, shares, model, chosen, n_labels, tuning, rng)
+        told = Draws.of(drawn, view.scale)
+        if few:
+            guarded.append(Draws.of(weighed, view.scale))
+            plain.append(told)
+            continue
+        # So many rows that drawing labels adds nothing to the release: sums of the components' moments. What it adds to
+        # the errors is seen on some of the rows.
+        parts = [
+            moments_under(x, model.responsibilities(x) * w[:, None])
+            for x, w in view.features.shared_chunks()
+        ]
+        each, some = (
+            Moments.total(parts),
+            moments_under(rows, model.responsibilities(rows) * shares[:, None]),
+        )
+        whole = Draws.of([each.merged(z, n_labels) for z in chosen], view.scale)
+        part = Draws.of([some.merged(z, n_labels) for z in chosen], view.scale)
+        guarded.append(whole)
+        plain.append(whole.moved_as(part, told, view.features.n_units / float(shares.sum())))
+    return Draws.together(guarded), Draws.together(plain)
+
+
+def mixed_draws(
+    view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
+) -> tuple[Draws, Floats]:
+    """Draws of (eq2) where cells are mixed, and the expected labels (n, L) of the view's rows.
+
+    A draw takes class shares of every cell by the noisy table. Within a cell labels may depend on the features as well:
+    q_nl ~ share_al exp(lambda_l^T z_n), z_n the standardised row, with slopes lambda drawn anew every time.
+    """
+    rows, weight = view.rows, view.features.n_units / float(view.shares.sum())
+    cells = view.cells(rows)
+    shares = share_draws(table, tuning, rng)
+    z = (rows - rows.mean(axis=0)) / view.scale
+    slopes = rng.normal(
+        0.0, tuning.slope / np.sqrt(z.shape[1]), (len(shares), z.shape[1], shares.shape[2])
+    )
+    fits = []
+    expected = np.zeros((rows.shape[0], shares.shape[2]))
+    for share, slope in zip(shares, slopes, strict=True):
+        q = share[cells] * np.exp(np.clip(z @ slope, -4.0, 4.0))
+        q /= q.sum(axis=1, keepdims=True)
+        expected += share[cells]
+        code = (rng.random((rows.shape[0], 1)) > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        fits.append(moments_under(rows, np.eye(q.shape[1])[code] * view.shares[:, None]))
+    draws = Draws.of(fits, view.scale)
+    return (
+        Draws(weight * draws.counts, draws.means, draws.covariances),
+        expected / expected.sum(axis=1, keepdims=True),
+    )
 
 
 def _overlaps(view: PublicView) -> list[tuple[Floats, Floats]]:
@@ -116,13 +185,14 @@ def _refits(
     n_labels: int,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> list[Moments]:
-    """Count, mean and covariance of every class, once per drawn assignment (S, M)."""
+) -> tuple[list[Moments], list[Moments]]:
+    """Count, mean and covariance of every class, once per drawn assignment (S, M): rows weighed at random, and not."""
     cumulative = model.responsibilities(X).cumsum(axis=1)[:, :-1]
-    out = []
+    weighed, plain = [], []
     for z in draws:
         component = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)
         weight = rng.gamma(tuning.bootstrap, 1 / tuning.bootstrap, (X.shape[0], 1))
-        weight *= shares[:, None]
-        out.append(moments_under(X, np.eye(n_labels)[z[component]] * weight))
-    return out
+        labels = np.eye(n_labels)[z[component]] * shares[:, None]
+        weighed.append(moments_under(X, labels * weight))
+        plain.append(moments_under(X, labels))
+    return weighed, plain

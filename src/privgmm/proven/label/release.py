@@ -3,7 +3,7 @@
 1. Count labels per public cell with a part of the budget.
 2. Moments, if their noise costs little (less than what mixed cells leave open): ellipsoids around the
    classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
-   Else the same cells are counted again, and labels follow a clustering (pure.py).
+   Else the same cells are counted again, and labels follow a clustering, or the cells if those are mixed (pure.py).
 3. Posterior draws of (eq2)'s values become a release (decide.py) and its uncertainty.
 4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
 With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
@@ -21,7 +21,7 @@ from privgmm.privacy import Curator
 from privgmm.proven.label.cell_table import CellTable, cell_sizes, class_shares, count_cells
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
-from privgmm.proven.label.pure import expected_labels, label_models, pure_draws
+from privgmm.proven.label.pure import expected_labels, label_models, mixed_draws, pure_draws
 from privgmm.proven.label.shapes import Labelled, label_components, label_margins
 from privgmm.proven.label.statistics import Draws, Moments, decide, moments_under
 from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws, weigh
@@ -78,16 +78,26 @@ def release_view(
     table = count(budget * math.sqrt(tuning.first_share))
     if _moments_pay(view, table, curator.remaining_mu, tuning):
         draws, labelled = _moment_draws(view, table, curator, tuning, rng)
+        told, widen = draws, tuning.widen_moments
     else:
         table = table.with_another(count(curator.remaining_mu))
         models = label_models(view, table, tuning, rng)
-        draws = pure_draws(view, models, table.n_labels, tuning, rng)
-        soft = expected_labels(models, view.rows, table.n_labels)
+        # Two signs that labels do not follow the clusters; errors heed either, the release itself both.
+        signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
+        if all(signs):
+            draws, soft = mixed_draws(view, table, tuning, rng)
+            told, widen = draws, tuning.widen_cells
+        else:
+            draws, told = pure_draws(view, models, table.n_labels, tuning, rng)
+            soft = expected_labels(models, view.rows, table.n_labels)
+            widen = tuning.widen_clusters
+            if any(signs):
+                told = Draws.together([told, mixed_draws(view, table, tuning, rng)[0]])
         labelled = Labelled(view.numbers, view.rows, view.shares, soft)
-    draws = draws.of_classes(n_classes)
+    draws, told = draws.of_classes(n_classes), told.of_classes(n_classes)
     whole = [moments_under(rows, w[:, None]) for rows, w in view.features.shared_chunks()]
     released = decide(draws, Moments.total(whole), view.scale, objective, tuning)
-    found = uncertainty(draws.counts, draws.means, draws.covariances, released)
+    found = uncertainty(told.counts, told.means, told.covariances, released, widen)
     parts = None if components == 1 else label_components(labelled, released, components)
     if steps is None or (parts is not None and parts.owners.size > n_classes):
         # Components have shapes of their own; margins are those of one Gaussian per class.

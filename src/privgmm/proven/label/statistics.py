@@ -68,6 +68,24 @@ class Draws:
             np.stack([f.covariances(scale) for f in fits]),
         )
 
+    @staticmethod
+    def together(parts: Sequence[Draws]) -> Draws:
+        """The draws of all parts."""
+        return Draws(
+            np.concatenate([p.counts for p in parts]),
+            np.concatenate([p.means for p in parts]),
+            np.concatenate([p.covariances for p in parts]),
+        )
+
+    def moved_as(self, expected: Draws, drawn: Draws, times: float) -> Draws:
+        """Draws of ``times`` as many rows as ``drawn`` has, which deviates from ``expected`` by chance."""
+        less = 1 / np.sqrt(times)
+        return Draws(
+            self.counts + (drawn.counts - expected.counts) * np.sqrt(times),
+            self.means + (drawn.means - expected.means) * less,
+            self.covariances + (drawn.covariances - expected.covariances) * less,
+        )
+
     def of_classes(self, n_classes: int) -> Draws:
         """The first classes only."""
         return Draws(

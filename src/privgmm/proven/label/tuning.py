@@ -73,6 +73,20 @@ class Tuning:
     # shape hangs on few rows, some of which may not be its own, is known to be uncertain.
     bootstrap: float = 2.0
 
+    # Mixed cells without moments: labels follow the features within a cell with slopes of this size (all columns together,
+    # standardised), drawn anew for every draw.
+    slope: float = 1.0
+    # A sign that labels do not follow the clusters: even the best clustering leaves the table so many standard deviations of
+    # chi-square above its noise. 14 tables of bells have -2.5 to -0.2, 11 of spikes -0.2 to 20. The other is ``impure``.
+    excess: float = 1.0
+    # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are
+    # told: labels that follow clusters or cells are not drawn independently, and one trust per class is too simple. Found by
+    # simulation, on 36 to 90 tables each of bells, spikes, overlapping bells, 0/1 columns and counts with many zeros
+    # (bench/coverage.py has the first three).
+    widen_clusters: tuple[float, ...] = (1.2, 1.2, 1.05, 1.1)
+    widen_cells: tuple[float, ...] = (0.8, 1.0, 1.3, 1.2)
+    widen_moments: tuple[float, ...] = (0.95, 1.2, 1.1, 0.85)
+
     # --- class shares of mixed cells (cell_table.py) ---
     # Dirichlet prior of the class shares of a cell: a few classes each. Tried 0.1 to 1 (label: MNIST).
     share_alpha: float = 0.3

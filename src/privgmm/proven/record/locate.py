@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,15 @@ _MOST_ROWS = 0.8
 _MISSED = 3.0
 # A class of so many standard deviations of a bin's noise shows a shape of its own; a smaller one is taken for a bell.
 _WELL_SEEN = 15.0
+# A column is no bell if even the best one leaves so much unexplained: chi-square of 40 bins exceeds it once in 2,000.
+_NO_BELL = 75.0
+# Means per bin and widths of the bells it is compared with, and what such a grid leaves of a bell of its own.
+_FINE = (16, 40)
+_GRID_ERROR = 0.05
+# Or if the best one, of whatever size, leaves out so many standard deviations of rows.
+_LEFT_OUT = 3.5
+# Relative error of the width of such a column, whose bins are all it is known by.
+_ODD_WIDTH = 0.25
 
 
 @dataclass(frozen=True)
@@ -111,13 +121,61 @@ def locate(
     spread[0] = np.where(outside, seen.mean_sd, spread[0])
     spread[1] = np.where(outside, seen.log_sd_sd, spread[1])
     coarse = np.where(outside, 0.0, coarse)
+    bins = Bins(tables, np.full(n_classes, sigma), low, width)
+    odd = left_out(bins, counts)
+    held = _held(tables, np.maximum(counts, sigma))
+    mean, log_sd = np.where(odd, held[0], mean), np.where(odd, np.log(held[1]), log_sd)
+    spread[0] = np.where(odd, _ODD_WIDTH * held[1], spread[0])
+    spread[1] = np.where(odd, _ODD_WIDTH, spread[1])
+    coarse = np.where(odd, 0.0, coarse)
     return Located(
         n_mean, n_sd,
         low + width * mean, width * spread[0],
         np.log(width) + log_sd, spread[1],
         coarse,
-        Bins(tables, np.full(n_classes, sigma), low, width),
+        bins,
     )  # fmt: skip
+
+
+def left_out(bins: Bins, counts: Floats) -> NDArray[np.bool_]:
+    """(K, d) columns of well-seen classes whose best bell, of whatever size, leaves out too many of so many rows (K,)."""
+    m, s, templates = _templates(bins.tables.shape[-1])
+    energy = np.einsum("gb,gb->g", templates, templates)
+    near = np.abs(np.arange(bins.tables.shape[-1]) + 0.5 - m[:, None]) <= _REACH * s[:, None] + 1.0
+    best = near[(np.maximum(bins.tables @ templates.T, 0.0) ** 2 / energy).argmax(axis=-1)]
+    missing = counts[:, None] - (bins.tables * best).sum(axis=-1)
+    seen = (counts > _WELL_SEEN * bins.sd)[:, None]
+    return np.asarray(
+        seen & (missing > _LEFT_OUT * bins.sd[:, None] * np.sqrt(best.sum(axis=-1) + 1))
+    )
+
+
+def odd_columns(bins: Bins, counts: Floats) -> NDArray[np.bool_]:
+    """(K, d) columns that no bell of so many rows (K,) explains: those, and of well-seen classes steps, modes and skew."""
+    _, _, templates = _templates(bins.tables.shape[-1], *_FINE)
+    energy = np.einsum("gb,gb->g", templates, templates)
+    n, sd = counts[:, None, None], bins.sd[:, None]
+    explained = (2 * n * (bins.tables @ templates.T) - n**2 * energy).max(axis=-1)
+    left = (bins.tables**2).sum(axis=-1) - explained
+    # A grid of bells explains even a bell up to a part of its rows only.
+    limit = _NO_BELL * sd**2 + (_GRID_ERROR * counts[:, None]) ** 2
+    odd = (counts[:, None] > _WELL_SEEN * sd) & (left > limit)
+    return np.asarray(odd | left_out(bins, counts))
+
+
+def _held(tables: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Mean and width (K, d), in bins, of the nearest histograms without negative bins that hold so many rows (K,).
+
+    What noise leaves in empty bins makes them somewhat too wide, which is the safe side for a frame.
+    """
+    n = counts[:, None, None]
+    falling = -np.sort(-tables, axis=-1)
+    above = (np.cumsum(falling, axis=-1) - n) / np.arange(1, tables.shape[-1] + 1)
+    last = (falling > above).sum(axis=-1, keepdims=True) - 1
+    share = np.maximum(tables - np.take_along_axis(above, last, axis=-1), 0.0) / n
+    centre = np.arange(tables.shape[-1]) + 0.5
+    mean = share @ centre
+    return mean, np.sqrt(np.maximum(share @ centre**2 - mean**2, 0.0) + 1 / 12)
 
 
 @dataclass(frozen=True)
@@ -163,10 +221,13 @@ def _outside(tables: Floats, mean: Floats, sd: Floats, sigma: float) -> NDArray[
     return np.asarray(single | together)
 
 
-def _templates(n_bins: int) -> tuple[Floats, Floats, Floats]:
-    """(G,) means, (G,) standard deviations in bins, (G, n_bins) probabilities of the bins."""
-    means = (np.arange(2 * n_bins) + 0.5) / 2
-    sds = np.geomspace(_NARROWEST, n_bins / 4, _WIDTHS)
+@cache
+def _templates(
+    n_bins: int, steps: int = 2, widths: int = _WIDTHS, narrowest: float = _NARROWEST
+) -> tuple[Floats, Floats, Floats]:
+    """(G,) means, (G,) standard deviations in bins, (G, n_bins) probabilities of the bins; ``steps`` means a bin."""
+    means = (np.arange(steps * n_bins) + 0.5) / steps
+    sds = np.geomspace(narrowest, n_bins / 4, widths)
     m, s = (g.ravel() for g in np.meshgrid(means, sds, indexing="ij"))
     below = ndtr((np.arange(1, n_bins) - m[:, None]) / s[:, None])
     ends = np.zeros((m.size, 1)), np.ones((m.size, 1))

@@ -22,7 +22,7 @@ from privgmm.proven.record.alike import (
     no_shared_shape,
     shared_shape,
 )
-from privgmm.proven.record.clipping import RadialLaw, unclipped
+from privgmm.proven.record.clipping import RadialLaw, radial_law, unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
@@ -179,11 +179,13 @@ def query_rounds(session: Session, located: Located) -> Answers:
         frames = so_far.frames()
     if session.least is not None:
         frames = floored(frames, session.least)
-    laws = radial_round(session, frames, so_far.answers.counts)
+    counts = so_far.answers.counts
+    shells = radial_round(session, frames)
+    laws = tuple(radial_law(shells, k, n, session.dim) for k, n in enumerate(counts))
     so_far.ask(frames, TUNING.final, laws)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
-    return replace(whole, as_answered=answers.rounds[-1:])
+    return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,))
 
 
 class _SoFar:

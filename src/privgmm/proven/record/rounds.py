@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from privgmm.privacy import Adjacency
 from privgmm.proven.record.alike import SharedShape
-from privgmm.proven.record.clipping import RadialLaw, choose_radius, radial_law, shell_edges
+from privgmm.proven.record.clipping import RadialLaw, Shells, choose_radius, shell_edges
 from privgmm.proven.record.frames import Frames, Moments, clip_radius
-from privgmm.proven.record.locate import Located, locate
+from privgmm.proven.record.locate import Located, left_out, locate
 from privgmm.proven.record.tuning import TUNING, Round, capped
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
@@ -79,6 +79,8 @@ class Answers:
     shared: SharedShape
     # The last round as it was answered, where ``rounds`` say what it would be without its clip.
     as_answered: tuple[Moments, ...] = ()
+    # How far out rows lie in the last round's frames (one, or none where they were not asked for).
+    shells: tuple[Shells, ...] = ()
 
     @property
     def clipped(self) -> Moments:
@@ -147,19 +149,15 @@ def histogram_round(session: Session) -> Located:
     return best
 
 
-def radial_round(session: Session, frames: Frames, counts: Floats) -> tuple[RadialLaw, ...]:
+def radial_round(session: Session, frames: Frames) -> Shells:
     """How far out the rows of each class lie, in its frame."""
-    d = session.dim
     sides = np.linalg.norm(frames.maps, ord=2, axis=(1, 2))
     farthest = sides * (1 + np.linalg.norm(frames.centres, axis=1))
-    edges = shell_edges(d, farthest)
+    edges = shell_edges(session.dim, farthest)
     query = RadialCountsQuery(RadialCounts(frames.centres, frames.maps, edges))
     answer, sigma = session.ask(query, TUNING.radial_share)
     table = answer.reshape(session.n_classes, -1)
-    return tuple(
-        radial_law(h, e, far, sigma, n, d)
-        for h, e, far, n in zip(table, edges, farthest, counts, strict=True)
-    )
+    return Shells(table, edges, np.full(session.n_classes, sigma), farthest)
 
 
 def plain_round(session: Session) -> tuple[Floats, float] | None:
@@ -262,10 +260,12 @@ def _too_coarse(at: Located) -> NDArray[np.bool_]:
 def _sharper(a: Located, b: Located) -> Located:
     """Of two looks, the one that says more, column by column; the finer where ``a`` was too coarse.
 
-    A width below its smallest template looks certain and is not.
+    A width below its smallest template looks certain and is not. A column that is no bell is told by the bins that hold
+    all of it: finer ones show its highest spike.
     """
-    coarse = _too_coarse(a)
-    mean, width = coarse | (b.means_sd < a.means_sd), coarse | (b.log_sd_sd < a.log_sd_sd)
+    coarse, odd = _too_coarse(a), left_out(a.bins, a.counts)
+    mean = (coarse | (b.means_sd < a.means_sd)) & ~odd
+    width = (coarse | (b.log_sd_sd < a.log_sd_sd)) & ~odd
     count = b.counts_sd < a.counts_sd
     return Located(
         np.where(count, b.counts, a.counts), np.where(count, b.counts_sd, a.counts_sd),
