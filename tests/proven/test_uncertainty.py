@@ -76,3 +76,23 @@ def test_a_constant_column_has_no_correlation_and_stays_usable():
     assert found.correlations[0, 0, 1] == 0
     assert found.usable[0]
     assert found.means[0, 1] == pytest.approx(0)
+
+
+def test_draws_that_lie_too_close_are_spread_out_and_a_row_added():
+    counts, means, covariances = draws()
+    published = released(counts, means, covariances)
+    plain = uncertainty(counts, means, covariances, published).intervals
+    wide = uncertainty(counts, means, covariances, published, (1.0, 2.0, 1.0, 1.0)).intervals
+    ratio = (wide.means.high - wide.means.low) / (plain.means.high - plain.means.low)
+    np.testing.assert_allclose(ratio, 2.0, rtol=0.05)
+    # Draws that agree to the last digit may still be wrong about one row of 300 or 100.
+    same = np.repeat(means[:1], 50, axis=0), np.repeat(covariances[:1], 50, axis=0)
+    known = uncertainty(np.full((50, 2), [300.0, 100.0]), *same, published, (1.0,) * 4).intervals
+    row = np.array([1 / 300, 1 / 100])
+    np.testing.assert_allclose(
+        (known.weights.high - known.weights.low) / 2, row * [0.75, 0.25], rtol=1e-9
+    )
+    deviations = split(covariances[0])[0]
+    np.testing.assert_allclose(
+        (known.means.high - known.means.low) / 2, deviations * row[:, None], rtol=1e-9
+    )

@@ -264,3 +264,20 @@ def test_the_uncertainty_is_of_the_release_and_in_order() -> None:
     for kind in ("weights", "means", "deviations"):
         a, b = getattr(small.intervals, kind), getattr(large.intervals, kind)
         assert (b.high - b.low).mean() < (a.high - a.low).mean()
+
+
+def test_labels_that_no_cluster_holds_are_told_as_such() -> None:
+    """Two clear clusters, labels by chance: counted again, the table says so, and intervals hold the truth."""
+    held, seen = 0, 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 2)) + 8.0 * (rng.random((400, 1)) < 0.5)
+        y = (rng.random(400) < 0.4).astype(np.intp)
+        curator = Curator(ArraySource(X, y, 2), SeededNoise(seed), "label", 1.0, DELTA)
+        found = release_label(X, curator, 2).errors
+        assert found is not None
+        fitted = fit(X, y)
+        inside = found.intervals.means.holds(fitted.means)
+        held, seen = held + int(inside.sum()), seen + inside.size
+    # 12 means; labels that follow a cluster would be off by four deviations in most of them.
+    assert held >= 10

@@ -6,9 +6,10 @@ import pytest
 from privgmm.proven.objective import kl_optimal
 from privgmm.proven.record import draws as record_draws
 from privgmm.proven.record.alike import SharedShape, no_shared_shape
+from privgmm.proven.record.clipping import Shells, beyond, shell_edges
 from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws, sample
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius, refined
-from privgmm.proven.record.locate import Bins, Located, locate
+from privgmm.proven.record.locate import Bins, Located, left_out, locate, odd_columns
 from privgmm.proven.record.margins import Bells, column_quantiles
 from privgmm.proven.record.mechanism import balanced_counts, hidden_cost, reconciled
 from privgmm.proven.record.posterior import Posterior, lower_inverse
@@ -291,3 +292,51 @@ def test_directions_that_noise_hides_keep_their_width() -> None:
     assert covariance[0, 0] == pytest.approx(0.5, abs=0.005)
     assert np.diagonal(covariance)[1:].max() < 1e-5
     assert np.linalg.eigvalsh(covariance).min() > 0
+
+
+def columns(rows: np.ndarray, seed: int, sd: float) -> Bins:
+    """Noisy histograms of columns (n, d) in [0, 40], of one class."""
+    rng = np.random.default_rng(seed)
+    tables = np.stack([np.histogram(x, 40, (0, 40))[0] for x in rows.T]).astype(float)
+    tables += sd * rng.standard_normal(tables.shape)
+    shape = 1, rows.shape[1]
+    return Bins(tables[None], np.array([sd]), np.zeros(shape), np.ones(shape))
+
+
+def test_columns_that_are_no_bells_are_found_and_bells_are_not() -> None:
+    rng = np.random.default_rng(0)
+    n = 2000
+    bells = rng.normal(20.3, [4.0, 1.0, 0.3, 0.02], (n, 4))
+    zeros = np.where(rng.random(n) < 0.6, 0.5, 0.5 + rng.exponential(3.0, n))
+    ones = np.where(rng.random(n) < 0.7, 10.5, 30.5)
+    steps = rng.choice([5.5, 12.5, 19.5, 26.5], n)
+    rows = np.clip(np.c_[bells, zeros, ones, steps], 0, 39.9)
+    count = np.array([float(n)])
+    # The noise of a bin is a fortieth of the class.
+    for seed in range(5):
+        bins = columns(rows, seed, n / 40)
+        assert not odd_columns(bins, count)[0, :4].any()
+        assert odd_columns(bins, count)[0, 4:].all()
+        assert left_out(bins, count)[0, 5:].all()
+        found = locate(count, bins.tables, n / 40, bins.low, bins.width, n)
+        # Wide enough for the rows, and not looked at again as if they were one narrow spike.
+        assert (np.exp(found.log_sd[0, 5:]) > 0.7 * rows.std(axis=0)[5:]).all()
+        assert (found.coarse[0, 5:] == 0).all()
+
+
+def test_what_lies_beyond_a_clip_is_drawn_from_the_shells() -> None:
+    """A class with a tenth of its rows four times as wide as the rest: clean counts, then noisy ones."""
+    rng = np.random.default_rng(1)
+    length = np.linalg.norm(rng.normal(size=(200_000, 3)), axis=1)
+    length *= np.where(rng.random(200_000) < 0.1, 4.0, 1.0)
+    edges = shell_edges(3, np.array([40.0]))
+    counts = np.bincount(np.searchsorted(edges[0], length), minlength=18)[None] / 100.0
+    truth = np.maximum(length - 3, 0).mean(), np.maximum(length**2 - 9, 0).mean()
+    for sd, near in ((0.05, 0.1), (8.0, 1.0)):
+        shells = Shells(counts, edges, np.array([sd]), np.array([40.0]))
+        found = beyond(shells, 0, 2000.0, 3, 3.0, rng.standard_normal((200, 18)))
+        for draws, value in zip(found, truth, strict=True):
+            low, high = np.quantile(draws, [0.025, 0.975])
+            assert low < (1 + 0.1) * value
+            assert high > (1 - 0.1) * value
+            assert np.median(draws) == pytest.approx(value, rel=near)

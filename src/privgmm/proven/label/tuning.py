@@ -85,7 +85,7 @@ class Tuning:
     # (bench/coverage.py has the first three).
     widen_clusters: tuple[float, ...] = (1.2, 1.2, 1.05, 1.1)
     widen_cells: tuple[float, ...] = (0.8, 1.0, 1.3, 1.2)
-    widen_moments: tuple[float, ...] = (0.95, 1.2, 1.1, 0.85)
+    widen_moments: tuple[float, ...] = (0.95, 1.2, 1.0, 0.85)
 
     # --- class shares of mixed cells (cell_table.py) ---
     # Dirichlet prior of the class shares of a cell: a few classes each. Tried 0.1 to 1 (label: MNIST).
