@@ -307,7 +307,7 @@ def test_columns_that_are_no_bells_are_found_and_bells_are_not() -> None:
     rng = np.random.default_rng(0)
     n = 2000
     bells = rng.normal(20.3, [4.0, 1.0, 0.3, 0.02], (n, 4))
-    zeros = np.where(rng.random(n) < 0.6, 0.5, 0.5 + rng.exponential(8.0, n))
+    zeros = np.where(rng.random(n) < 0.6, 8.5, 8.5 + rng.exponential(6.0, n))
     ones = np.where(rng.random(n) < 0.7, 10.5, 30.5)
     steps = rng.choice([5.5, 12.5, 19.5, 26.5], n)
     rows = np.clip(np.c_[bells, zeros, ones, steps], 0, 39.9)
