@@ -23,7 +23,7 @@ import numpy as np
 from privgmm.privacy import Adjacency, Curator
 from privgmm.proven.mixtures import Parts
 from privgmm.proven.objective import Objective
-from privgmm.proven.record.clipping import unclipped
+from privgmm.proven.record.clipping import radial_laws, unclipped
 from privgmm.proven.record.components import denoised
 from privgmm.proven.record.frames import Frames, axis_frames, refined
 from privgmm.proven.record.lookalike import (
@@ -224,7 +224,7 @@ def _em_step(session: Session, rule: GaussianRule, counts: Floats) -> _Guess:
     would narrow a component with tails, and its far rows cost the more.
     """
     frames = Frames(rule.centres, rule.whiten, _unknown(*rule.centres.shape))
-    laws = radial_round(session, frames, counts)
+    laws = radial_laws(radial_round(session, frames), counts, session.dim)
     answer = moment_round(session, frames, counts, TUNING.moments, laws)
     counts = np.maximum(answer.count, 2 + 0.5 * answer.count_sd)
     (whole,) = unclipped((answer,), counts, laws)

@@ -93,6 +93,11 @@ def shell_edges(dim: int, farthest: Floats) -> Floats:
     return np.asarray(start * (last[:, None] / start) ** steps)
 
 
+def radial_laws(shells: Shells, counts: Floats, dim: int) -> tuple[RadialLaw, ...]:
+    """Of all classes, which have so many rows (K,)."""
+    return tuple(radial_law(shells, k, n, dim) for k, n in enumerate(counts))
+
+
 def radial_law(shells: Shells, k: int, n: float, dim: int) -> RadialLaw:
     """The law that explains the noisy shell counts of class k."""
     at = _templates(shells.edges[k], shells.farthest[k], dim)

@@ -22,7 +22,7 @@ from privgmm.proven.record.alike import (
     no_shared_shape,
     shared_shape,
 )
-from privgmm.proven.record.clipping import RadialLaw, radial_law, unclipped
+from privgmm.proven.record.clipping import RadialLaw, radial_laws, unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
@@ -181,7 +181,7 @@ def query_rounds(session: Session, located: Located) -> Answers:
         frames = floored(frames, session.least)
     counts = so_far.answers.counts
     shells = radial_round(session, frames)
-    laws = tuple(radial_law(shells, k, n, session.dim) for k, n in enumerate(counts))
+    laws = radial_laws(shells, counts, session.dim)
     so_far.ask(frames, TUNING.final, laws)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
