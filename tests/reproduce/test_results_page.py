@@ -11,6 +11,8 @@ import toy
 
 import privgmm
 from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, reproduce
+from privgmm.reproduce.harness.drawing import label
+from privgmm.reproduce.harness.findings import short
 from privgmm.reproduce.page import notes, numbers, page
 from privgmm.reproduce.page.notes import NOTES
 
@@ -130,3 +132,32 @@ def test_every_block_of_the_pages_is_what_the_table_says() -> None:
         assert numbers.filled(text, table) == text, f"{name}: run privgmm reproduce all --page"
         marks += text.count("<!-- numbers: ")
     assert marks >= len(numbers.BLOCKS)
+
+
+def test_the_page_s_tables_are_those_of_the_one_table() -> None:
+    """Mean and median of every method at every point of docs/results.md stand in docs/results.csv."""
+    docs = Path(__file__).parents[2] / "docs"
+    table = numbers.read(docs / "results.csv")
+    sections = re.split(r"^## ", (docs / "results.md").read_text(encoding="utf-8"), flags=re.M)
+    text = {section.split("\n", 1)[0]: section for section in sections}
+    assert set(EXPERIMENTS) < set(text)
+    seen = 0
+    for name, experiment in EXPERIMENTS.items():
+        if experiment.y == "distance" or name == "mnist-mlp":
+            continue
+        for method in experiment.methods:
+            start = f"| {label(method, experiment.y)} | "
+            (row,) = [line for line in text[name].splitlines() if line.startswith(start)]
+            cells = row.removeprefix(start).split(" | ")
+            for x, cell in zip(table.xs(name), cells, strict=True):
+                mean, median = (
+                    table.get(name, x, method, f"{experiment.y} {part}")
+                    for part in ("mean", "median")
+                )
+                if mean is None or median is None:
+                    assert cell.startswith("–"), (name, method, x)
+                    continue
+                assert cell.startswith(f"{short(mean)} ["), (name, method, x)
+                assert f"({short(median)})" in cell, (name, method, x)
+                seen += 1
+    assert seen > 300
