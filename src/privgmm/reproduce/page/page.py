@@ -80,9 +80,14 @@ def measured_program() -> str:
     version, root = f"privgmm {privgmm.__version__}", Path(privgmm.__file__).parents[2]
     if not (root / ".git").exists():
         return version
-    asked = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
-    found = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True)
-    return f"{version}, commit {found.stdout.strip()}"
+
+    def git(*words: str) -> str:
+        asked = ["git", *words]
+        return subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True).stdout
+
+    # The page itself is being written: only changed sources would make another program.
+    changed = " with changes" if git("status", "--porcelain", "--", "src") else ""
+    return f"{version}, commit {git('rev-parse', '--short=10', 'HEAD').strip()}{changed}"
 
 
 def _short(results: list[Result]) -> str:
