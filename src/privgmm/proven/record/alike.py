@@ -77,11 +77,13 @@ def shared_shape(round_: Moments, counts: Floats, wide: Frames) -> SharedShape:
     own = (covariances / (sd[:, :, None] * sd[:, None, :]))[clear]
     n = counts[clear]
     common = np.einsum("k,kij->ij", n / n.sum(), own)
-    inverse = np.linalg.inv(common)
+    # A class is compared with the others' common shape: its own part in a mean of few would explain it in any case.
+    others = (n.sum() * common - n[:, None, None] * own) / (n.sum() - n)[:, None, None]
     log_det = np.linalg.slogdet(own)[1]
     apart = 0.5 * (
-        np.einsum("ij,kji->k", inverse, own) - d + np.linalg.slogdet(common)[1] - log_det
-    )
+        np.trace(np.linalg.solve(others, own), axis1=1, axis2=2) - d
+        + np.linalg.slogdet(others)[1] - log_det
+    )  # fmt: skip
     if apart.mean() > (1 - _EXPLAINED) * (-0.5 * log_det).mean():
         return nothing
     # A Wishart matrix of nu rows is apart from its mean by about d (d + 1) / (4 nu).

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.proven.balanced import geometric_mean
 from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.posterior import Posterior, fewest, row_count, unpack
 from privgmm.proven.record.rounds import Answers, classwise
@@ -128,19 +129,33 @@ def posterior_draws(answers: Answers, effort: Effort | None = None) -> Draws:
 
 
 def posterior_frames(answers: Answers) -> Frames:
-    """Ellipsoids for the next round: the posterior mean of each covariance, around that of the mean."""
+    """Ellipsoids for the next round, around the posterior mean of each mean: see ``narrowed``."""
     draws = posterior_draws(answers, FRAMES)
     back = answers.frames.inverse
     mean = draws.means.mean(axis=0)
     off = draws.means - mean
     mean_var = np.einsum("ski,skj->kij", off, off) / len(off)
-    wide = (draws.factors @ np.swapaxes(draws.factors, -1, -2)).mean(axis=0) + mean_var
+    wide = narrowed(draws.factors @ np.swapaxes(draws.factors, -1, -2)) + mean_var
     whiten = np.linalg.inv(np.linalg.cholesky((wide + np.swapaxes(wide, 1, 2)) / 2))
     return Frames(
         answers.frames.centres + np.einsum("kij,kj->ki", back, mean),
         whiten @ answers.frames.maps,
         whiten @ mean_var @ np.swapaxes(whiten, 1, 2),
     )
+
+
+def narrowed(covariances: Floats) -> Floats:
+    """(K, d, d) of draws (S, K, d, d): as wide as their mean, but narrow where a class may be flat.
+
+    Noise that hides a direction leaves its variance anywhere between nothing and the noise. A frame as wide as the mean of
+    that would hide it again; one too narrow only clips. So directions are those of the geometric mean of E[S^-1]^-1 and E[S]
+    (too wide costs reverse KL what too narrow costs forward KL), the size that of E[S] where the two differ least.
+    """
+    wide = covariances.mean(axis=0)
+    middle = geometric_mean(np.linalg.inv(np.linalg.inv(covariances).mean(axis=0)), wide)
+    root = np.linalg.inv(np.linalg.cholesky(middle))
+    ratio = np.linalg.eigvalsh(root @ wide @ np.swapaxes(root, 1, 2))[:, 0]
+    return np.asarray(middle * ratio[:, None, None])
 
 
 def _chains(effort: Effort, dim: int) -> int:

@@ -103,8 +103,9 @@ def locate(
         coarse[k] = post @ (s < _NARROW)
     spread = np.sqrt(np.maximum(moments[1::2] - moments[::2] ** 2, 0) + _UNRESOLVED)
     mean, log_sd = moments[0], moments[2]
-    seen = bin_moments(tables, sigma)
-    outside = _outside(tables, mean, np.exp(log_sd), sigma)
+    far, outside = _outside(tables, mean, np.exp(log_sd), sigma)
+    # Where nothing contradicts the bell, a bin far from it is taken for noise.
+    seen = bin_moments(np.where(far & ~outside[..., None], 0.0, tables), sigma)
     # A bell's mean and width are believed as far as they agree with those of the bins.
     plain = (n_mean > _WELL_SEEN * sigma)[:, None]
     whole = plain & (seen.total > _MOST_ROWS * n_mean[:, None])
@@ -208,8 +209,10 @@ def bin_moments(tables: Floats, sigma: float | Floats) -> BinMoments:
     return BinMoments(total, mean, sd, mean_sd, log_sd_sd)
 
 
-def _outside(tables: Floats, mean: Floats, sd: Floats, sigma: float) -> NDArray[np.bool_]:
-    """Columns whose histogram shows mass that the fitted bell cannot explain."""
+def _outside(
+    tables: Floats, mean: Floats, sd: Floats, sigma: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Bins (K, d, B) beyond the fitted bell, and columns (K, d) that show more mass there than noise can explain."""
     centre = np.arange(tables.shape[-1]) + 0.5
     far = np.abs(centre - mean[..., None]) > _REACH * sd[..., None] + 1.0
     beyond = np.where(far, tables, 0.0)
@@ -218,7 +221,7 @@ def _outside(tables: Floats, mean: Floats, sd: Floats, sigma: float) -> NDArray[
     size = np.maximum(far.sum(axis=-1), 1)
     single = beyond.max(axis=-1) > _SINGLE * sigma
     together = np.maximum(total, np.maximum(left, total - left)) > _TOGETHER * sigma * np.sqrt(size)
-    return np.asarray(single | together)
+    return far, np.asarray(single | together)
 
 
 @cache
