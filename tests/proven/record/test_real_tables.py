@@ -86,9 +86,9 @@ def test_small_classes_borrow_the_shape_that_large_ones_have_in_common(monkeypat
     p = privgmm.fit(X, y)
 
     def far_off() -> float:
-        """The median of three releases: one alone lies between 0.12 and 0.26."""
+        """The median of five releases: one in six is far off, borrowed shape or not."""
         found = []
-        for seed in (1, 2, 3):
+        for seed in range(1, 6):
             r = privgmm.release(X, y, 1.0, 1e-6, "record", radius=15.0, classes=range(3), seed=seed)
             found.append(privgmm.kl_divergence(r.mixture, p) + privgmm.kl_divergence(p, r.mixture))
         return float(np.median(found))
@@ -97,6 +97,6 @@ def test_small_classes_borrow_the_shape_that_large_ones_have_in_common(monkeypat
     monkeypatch.setattr(
         mechanism, "shared_shape", lambda *_: mechanism.no_shared_shape(len(n), X.shape[1])
     )
-    # 0.19 and 0.29 when this was written: alone, the small class hides its narrow direction in noise.
+    # 0.22 and 0.31 when this was written: alone, the small class hides its narrow direction in noise.
     assert borrowed < 0.25
     assert far_off() > 1.2 * borrowed

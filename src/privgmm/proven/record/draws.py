@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privgmm.proven.balanced import geometric_mean
+from privgmm.proven.objective import geometric_mean
 from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.posterior import Posterior, fewest, row_count, unpack
 from privgmm.proven.record.rounds import Answers, classwise

@@ -102,10 +102,9 @@ def locate(
         moments[2, k], moments[3, k] = post @ np.log(s), post @ np.log(s) ** 2
         coarse[k] = post @ (s < _NARROW)
     spread = np.sqrt(np.maximum(moments[1::2] - moments[::2] ** 2, 0) + _UNRESOLVED)
-    mean, log_sd = moments[0], moments[2]
+    bell = mean, log_sd = moments[0], moments[2]
+    seen = bin_moments(tables, sigma)
     far, outside = _outside(tables, mean, np.exp(log_sd), sigma)
-    # Where nothing contradicts the bell, a bin far from it is taken for noise.
-    seen = bin_moments(np.where(far & ~outside[..., None], 0.0, tables), sigma)
     # A bell's mean and width are believed as far as they agree with those of the bins.
     plain = (n_mean > _WELL_SEEN * sigma)[:, None]
     whole = plain & (seen.total > _MOST_ROWS * n_mean[:, None])
@@ -121,7 +120,14 @@ def locate(
     log_sd = np.where(outside, np.log(seen.sd), log_sd)
     spread[0] = np.where(outside, seen.mean_sd, spread[0])
     spread[1] = np.where(outside, seen.log_sd_sd, spread[1])
-    coarse = np.where(outside, 0.0, coarse)
+    # A bin far from the bell may be a spike or noise, so both are: midway, and each within one standard deviation.
+    doubtful = plain & ~outside & (far & (tables > _BIN_SURE * sigma)).any(axis=-1)
+    half = (seen.mean - bell[0]) / 2, (np.log(seen.sd) - bell[1]) / 2
+    mean = np.where(doubtful, bell[0] + half[0], mean)
+    log_sd = np.where(doubtful, bell[1] + half[1], log_sd)
+    spread[0] = np.where(doubtful, np.hypot(seen.mean_sd, half[0]), spread[0])
+    spread[1] = np.where(doubtful, np.hypot(seen.log_sd_sd, np.minimum(half[1], 1.0)), spread[1])
+    coarse = np.where(outside | doubtful, 0.0, coarse)
     bins = Bins(tables, np.full(n_classes, sigma), low, width)
     odd = left_out(bins, counts)
     held = _held(tables, np.maximum(counts, sigma))

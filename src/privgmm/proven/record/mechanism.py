@@ -166,9 +166,10 @@ def query_rounds(session: Session, located: Located) -> Answers:
     ))  # fmt: skip
     last = so_far.ask(frames, TUNING.first)
     # A frame wider than its column shows that column's directions as flat however often they are looked at.
-    for _ in range(TUNING.looks if session.least is None else 0):
+    # One more look than ``looks`` is for the classes that borrow a shape.
+    for look in range(TUNING.looks + 1 if session.least is None else 0):
         frames = so_far.frames()
-        again = unresolved(last, so_far.answers.counts)
+        again = look < TUNING.looks and unresolved(last, so_far.answers.counts)
         shared = shared_shape(last, so_far.answers.counts, frames)
         so_far.share(shared)
         frames = hypothesis(frames, shared)

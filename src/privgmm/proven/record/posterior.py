@@ -27,9 +27,9 @@ _WIDTH_SD = 0.25
 _MEAN_SD = 0.2
 # No column is much wider than the stated region (the unit ball): exp(-variance / (2 * this^2)).
 _WIDEST = 0.5
-# Relative error of a class's eigenvalues at which half of the scale-free prior is left (see ``_scale_free``).
-# 0.1 to 0.8 tried: 0.4 and more cost the paper's mixtures, N=1000, 4 % and more; less leaves electricity and Zipf rows too narrow.
-_CLEAR = 0.2
+# Relative error of a class's size (its mean variance) at which half of the scale-free prior is left (see ``_scale_free``). At d = 3,
+# 0.05 to 0.4 tried: 0.2 and more cost the paper's mixtures, N=1000, 4 % and more; less leaves electricity and Zipf rows too narrow.
+_CLEAR = 0.1
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def _scale_free(last: Moments) -> Floats:
     d = last.total.shape[1]
     m = last.total / n[:, None]
     size = (np.trace(last.second, axis1=1, axis2=2) / n - (m * m).sum(axis=1)) / d
-    error = last.second_sd / n * np.sqrt(d / 2) / np.maximum(size, 0.05)
+    error = last.second_sd / n / np.sqrt(d) / np.maximum(size, 0.05)
     return np.asarray(error**2 / (error**2 + _CLEAR**2))
 
 
