@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 
 from privgmm import datasets
@@ -281,3 +281,12 @@ def test_labels_that_no_cluster_holds_are_told_as_such() -> None:
         held, seen = held + int(inside.sum()), seen + inside.size
     # 12 means; labels that follow a cluster would be off by four deviations in most of them.
     assert held >= 10
+
+
+def test_counts_that_refute_every_clustering_call_for_moments() -> None:
+    """Most cells are pure, and no clustering is right: labels that follow one have J above 1 at any epsilon."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :8]
+    view, fitted = public_view(X, 2), fit(X, y)
+    found = [sum(both(released(X, y, 2, 16.0, seed, view=view)[0], fitted)) for seed in range(3)]
+    assert np.median(found) < 0.1

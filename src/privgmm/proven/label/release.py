@@ -1,7 +1,7 @@
 """The label-level release: a table of label counts, then whatever it calls for, then one Gaussian per class.
 
 1. Count labels per public cell with a part of the budget.
-2. Moments, if their noise costs little (less than what mixed cells leave open): ellipsoids around the
+2. Moments, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
    classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
    Else the same cells are counted again, and labels follow a clustering, or the cells if those are mixed (pure.py).
 3. Posterior draws of (eq2)'s values become a release (decide.py) and its uncertainty.
@@ -76,7 +76,7 @@ def release_view(
         return count_cells(curator, view.cells, sizes, n_classes, mu, totals_public)
 
     table = count(budget * math.sqrt(tuning.first_share))
-    if _moments_pay(view, table, curator.remaining_mu, tuning):
+    if _moments_pay(view, table, curator.remaining_mu, tuning, rng):
         draws, labelled = _moment_draws(view, table, curator, tuning, rng)
         told, widen = draws, tuning.widen_moments
     else:
@@ -106,14 +106,24 @@ def release_view(
     return Estimate(*released, found, parts, margins)
 
 
-def _moments_pay(view: PublicView, table: CellTable, mu: float, tuning: Tuning) -> bool:
+def _moments_pay(
+    view: PublicView, table: CellTable, mu: float, tuning: Tuning, rng: np.random.Generator
+) -> bool:
     """Whether a moment round is expected to tell more than another table, classes of equal size."""
     d = view.features.dim
     if 1 + d + d * (d + 1) // 2 > tuning.most_statistics:
         return False
     effective = view.features.n_units / view.n_classes * mu
     cost = moment_error(effective, d, max(2.0, 0.5 * math.sqrt(d)))
-    return cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed
+    if cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed:
+        return True
+    # Cells may be nearly pure and their counts still refute that labels follow any clustering.
+    return cost < tuning.affordable_mixed and _excess(view, table, tuning, rng) > tuning.excess
+
+
+def _excess(view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator) -> float:
+    """How far even the best clustering is from explaining the counts, in standard deviations of their noise."""
+    return min(model.excess for model in label_models(view, table, tuning, rng))
 
 
 def _mixed(table: CellTable, tuning: Tuning) -> float:
