@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privgmm.model.margins import SCORES
-from privgmm.proven.margins import row_quantiles
+from privgmm.proven.margins import nobodys_own, row_quantiles
 
 FINE = np.linspace(-6, 6, 200_001)
 WEIGHTS = np.exp(-(FINE**2) / 2) / np.exp(-(FINE**2) / 2).sum()
@@ -59,11 +61,31 @@ def test_a_value_that_many_rows_share_stays_one_value():
 
 
 def test_moments_that_no_row_allows_are_approached_and_end():
-    x = np.array([0.0, 1.0, 1.0, 2.0])
+    x = np.repeat([0.0, 1.0, 1.0, 2.0], 5)
     bells = np.array([[50.0], [1e-3], [0.0], [0.0]])
-    told = row_quantiles(x, np.ones((4, 1)), bells)
+    told = row_quantiles(x, np.ones((20, 1)), bells)
     assert np.isfinite(told).all()
     assert told[0, 80] == pytest.approx(2.0)
     # A class that no row has is told by all rows.
-    nobody = row_quantiles(x, np.zeros((4, 1)), np.array([[1.0], [0.8], [0.1], [0.1]]))
+    nobody = row_quantiles(x, np.zeros((20, 1)), np.array([[1.0], [0.8], [0.1], [0.1]]))
     assert nobody[0, [0, -1]].tolist() == [0.0, 2.0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=32), min_size=5, max_size=60),
+    st.lists(st.integers(0, 3), max_size=40),
+)
+def test_no_row_s_own_value_shows(spread, shared):
+    x = np.array([*spread, *map(float, shared)])
+    told = nobodys_own(x)
+    values, counts = np.unique(x, return_counts=True)
+    often = np.isin(x, values[counts >= 5])
+    np.testing.assert_array_equal(told[often], x[often])
+    means, groups = np.unique(told[~often], return_counts=True)
+    if means.size:
+        assert groups.min() >= min(5, (~often).sum())
+        np.testing.assert_allclose(told[~often].sum(), x[~often].sum(), rtol=1e-9, atol=1e-3)
+    # Neighbours stay neighbours among the others.
+    order = np.argsort(x[~often], kind="stable")
+    assert (np.diff(told[~often][order]) >= -1e-9 * np.abs(x).max()).all()

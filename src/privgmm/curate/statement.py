@@ -10,8 +10,8 @@ _COMPUTED_LABELS = (
     "labels protects nothing; use unit='record' then."
 )
 _PUBLIC_SHAPES = (
-    "Shapes of columns are made of the public features, by labels that were told from noisy answers: values of "
-    "features may show in them as they are."
+    "Shapes of columns are made of the public features, by labels that were told from noisy answers; a value "
+    "that fewer than five rows share does not show in them."
 )
 _WEIGHTS = (
     "Weights minimise the expected divergence from the fitted model: a class whose shape the noise "

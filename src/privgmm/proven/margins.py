@@ -40,6 +40,8 @@ _TURNS, _STEP = 12, 1.5
 _TILTS, _HALVINGS, _STILL = 30, 30, 1e-7
 # A released mean and second moment are known no better than this, in deviations: shapes need not break for less.
 LEAST_ERROR = 0.01
+# So many rows at least stand behind every value of a column that a label-level file holds: statistical offices' usual least.
+_TOGETHER = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,7 @@ def row_quantiles(x: Floats, labels: Floats, bells: Floats, step: float | None =
     ``bells`` (4, K) are the released means and deviations and their errors. Values ``step`` apart are spread over
     their steps, so that rounding gives them back; values that several rows share stay one value.
     """
+    x = nobodys_own(x)
     if step is not None:
         x = np.round(x / step) * step
     order = np.argsort(x, kind="stable")
@@ -152,6 +155,25 @@ def row_quantiles(x: Floats, labels: Floats, bells: Floats, step: float | None =
     levels = ndtr(SCORES)
     told = np.stack([np.interp(levels, column, at) for column in below.T])
     return np.maximum.accumulate(told, axis=1)
+
+
+def nobodys_own(x: Floats) -> Floats:
+    """Values x (n,) in which no row's own shows: ``_TOGETHER`` neighbours become their mean.
+
+    Features are public at label level, so this keeps no promise; but a file that is sent about need not hold the
+    largest income to the cent. Values that as many rows share stay as they are.
+    """
+    _, kind, counts = np.unique(x, return_inverse=True, return_counts=True)
+    alone = np.flatnonzero(counts[kind] < _TOGETHER)
+    if alone.size == 0:
+        return x
+    alone = alone[np.argsort(x[alone], kind="stable")]
+    # The last block takes what is left, so that none is smaller; fewer rows than that are one block.
+    last = max(alone.size // _TOGETHER - 1, 0)
+    block = np.minimum(np.arange(alone.size) // _TOGETHER, last)
+    told = x.copy()
+    told[alone] = (np.bincount(block, x[alone]) / np.bincount(block))[block]
+    return told
 
 
 def _tilt(t: Floats, w: Floats, mean_error: Floats, deviation_error: Floats) -> Floats:
