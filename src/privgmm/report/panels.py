@@ -18,6 +18,8 @@ Range = tuple[float, float]
 # Radii that hold one half and 95 % of a two-dimensional Gaussian: sqrt(-2 ln(1 - p)).
 RADII = tuple(float(np.sqrt(-2 * np.log(1 - p))) for p in (0.5, 0.95))
 _FONT = 9.5
+# A tick this close to an end of its axis has its words on the inner side.
+_AT_END = 0.1
 # Height of a mean's whisker in a density panel, and half the length of the strokes at its ends.
 _WHISKER_HEIGHT = 0.12
 _STROKE = 0.035
@@ -171,7 +173,9 @@ def _axis(canvas: Canvas, axis: int, extent: Range, at_most: int) -> None:
     style: dict[str, Any] = {"color": MUTED, "fontsize": _FONT}
     for value, words in zip(_unit(np.array(values), extent), labels, strict=True):
         if axis == 0:
-            canvas.text(value, -0.045, words, ha="center", va="top", **style)
+            # Words at an end of the axis stay inside the picture.
+            ha = "left" if value < _AT_END else "right" if value > 1 - _AT_END else "center"
+            canvas.text(value, -0.045, words, ha=ha, va="top", **style)
         else:
             canvas.text(-0.03, value, words, ha="right", va="center", **style)
 
