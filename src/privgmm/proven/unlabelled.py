@@ -23,7 +23,7 @@ import numpy as np
 from privgmm.privacy import Adjacency, Curator
 from privgmm.proven.mixtures import Parts
 from privgmm.proven.objective import Objective
-from privgmm.proven.record.clipping import radial_laws, unclipped
+from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.components import denoised
 from privgmm.proven.record.frames import Frames, axis_frames, refined
 from privgmm.proven.record.lookalike import (
@@ -44,6 +44,7 @@ from privgmm.proven.record.rounds import (
     moment_round,
     radial_round,
 )
+from privgmm.proven.record.tails import radial_laws
 from privgmm.proven.record.tuning import Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.queries.assigned import AssignedQuery

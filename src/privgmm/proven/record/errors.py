@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.model.uncertainty import Errors, split
-from privgmm.proven.record.clipping import beyond
 from privgmm.proven.record.frames import Moments, bell_kept
 from privgmm.proven.record.locate import bin_moments, odd_columns
 from privgmm.proven.record.posterior import fewest
 from privgmm.proven.record.rounds import Answers
+from privgmm.proven.record.tails import beyond
 from privgmm.proven.uncertainty import Drawn, errors_of
 from privgmm.types import Flags, Floats
 

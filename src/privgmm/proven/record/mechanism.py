@@ -22,7 +22,7 @@ from privgmm.proven.record.alike import (
     no_shared_shape,
     shared_shape,
 )
-from privgmm.proven.record.clipping import RadialLaw, radial_laws, unclipped
+from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
@@ -38,6 +38,7 @@ from privgmm.proven.record.rounds import (
     plain_round,
     radial_round,
 )
+from privgmm.proven.record.tails import RadialLaw, radial_laws
 from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.types import Floats
@@ -261,9 +262,10 @@ def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:
 
     With R the expected reverse KL of a class, q ln(q / pi) + pi ln(pi / q) + q R is least at q = x pi with
     ln x - 1/x + 1 + R = 0, that is 1 / x = omega(1 + R) (Wright's omega). That alone would hide classes
-    from the reader, so a count is lowered by ``hidden_deviations`` of its own error at most, never below 1/2.
+    from the reader, so R counts only beyond ``hidden_from``, and a count is lowered by ``hidden_deviations`` of its own
+    error at most, never below 1/2.
     """
-    wanted = counts / wrightomega(1 + np.maximum(reverse, 0.0))
+    wanted = counts / wrightomega(1 + np.maximum(reverse - TUNING.hidden_from, 0.0))
     lowest = counts - TUNING.hidden_deviations * sd
     return np.asarray(np.maximum(np.maximum(wanted, lowest), 0.5))
 

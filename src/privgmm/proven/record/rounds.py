@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from privgmm.privacy import Adjacency
 from privgmm.proven.record.alike import SharedShape
-from privgmm.proven.record.clipping import RadialLaw, Shells, choose_radius, shell_edges
 from privgmm.proven.record.frames import Frames, Moments, clip_radius
 from privgmm.proven.record.locate import Located, left_out, locate
+from privgmm.proven.record.tails import RadialLaw, Shells, choose_radius, shell_edges
 from privgmm.proven.record.tuning import TUNING, Round, capped
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
