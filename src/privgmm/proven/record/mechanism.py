@@ -183,8 +183,8 @@ def query_rounds(session: Session, located: Located) -> Answers:
         frames = floored(frames, session.least)
     counts = so_far.answers.counts
     shells = radial_round(session, frames)
+    so_far.ask(frames, TUNING.final, radial_laws(shells, counts, session.dim, for_radius=True))
     laws = radial_laws(shells, counts, session.dim)
-    so_far.ask(frames, TUNING.final, laws)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
     return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,))
