@@ -37,8 +37,9 @@ def unclipped(
     d = last.total.shape[1]
     z = np.random.default_rng(_SEED).standard_normal((_POINTS, d))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
+    # Opposite points have the same length, so that a clip around the mean moves it nowhere.
     z = np.concatenate([z, -z])
-    level = (np.random.default_rng(_SEED + 1).permutation(2 * _POINTS) + 0.5) / (2 * _POINTS)
+    level = np.tile((np.random.default_rng(_SEED + 1).permutation(_POINTS) + 0.5) / _POINTS, 2)
     points = []
     for k, n in enumerate(counts):
         length, size = np.sqrt(2 * gammaincinv(d / 2, level)), 1.0
@@ -55,18 +56,21 @@ def _as_seen(r: Moments, k: int, n: float, u: Floats, size: float) -> Floats:
     What was seen is believed as far as its noise is small against what is expected of any class, size * I.
     """
     d = u.shape[1]
-    mean = np.clip(r.total[k] / n, -r.radius[k], r.radius[k])
-    seen = r.second[k] / n - mean[:, None] * mean
     error = r.second_sd[k] / n * np.sqrt(d / 2)
     trust = 1 / (1 + (error / (_EXPECTED * size)) ** 2)
+    # The mean's distance from the frame's centre, as far as the frame left it open.
+    offset = np.trace(r.frames.means_var[k]) / d
+    trust_mean = 1 / (1 + (r.total_sd[k] / n) ** 2 / max(offset, 1e-9))
     usual = size * np.eye(d)
-    lost, points = np.zeros((d, d)), u
+    lost1, lost2, points = np.zeros(d), np.zeros((d, d)), u
     for _ in range(_TURNS):
-        values, vectors = np.linalg.eigh(usual + trust * (seen + lost - usual))
+        mean = np.clip(trust_mean * (r.total[k] / n + lost1), -r.radius[k], r.radius[k])
+        seen = r.second[k] / n + lost2 - mean[:, None] * mean
+        values, vectors = np.linalg.eigh(usual + trust * (seen - usual))
         # No wider than the clip by more than a little: beyond it the clipped moment says nothing.
         values = np.clip(values, 0.02 * size, np.maximum(r.radius[k] ** 2, size))
         points = mean + u @ ((vectors * np.sqrt(values)) @ vectors.T)
-        lost = _lost(r, k, points)[1]
+        lost1, lost2 = _lost(r, k, points)
     return points
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc, poch
 
 from privgmm.model.uncertainty import Errors, split
 from privgmm.proven.record.frames import Moments, bell_kept
@@ -35,8 +36,8 @@ _DRAWS = 800
 _DOUBT = 0.1
 # A slope beyond this belongs to a class that the clip leaves nothing of; it is not usable then in any case.
 _STEEPEST = 6.0
-# Histograms show a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen then.
-_SHOWN = 30.0
+# Histograms show a class if it has so many times the noise of a bin: a seventh of it in one bin would be seen then.
+_SHOWN = 21.0
 # They contradict the last round if bins that surely hold rows are wider than its deviation by this factor (at the
 # upper end of its interval), or centred so many deviations away.
 _WIDER, _AWAY = 1.25, 0.5
@@ -139,8 +140,19 @@ def _noise(last: Moments, clipped: Moments, counts: Floats) -> tuple[Floats, Flo
         doubt = _DOUBT * n * lost
         second_sd[k] = np.hypot(second_sd[k] * growth, doubt)
         far = max(last.radius[k] / np.sqrt(d), 1.0)
-        total_sd[k] = np.hypot(total_sd[k] / np.sqrt(max(1 - share, 0.2)), doubt / far)
+        # What the clip took from these very rows is off from what it takes on average: n draws of (|u| - r)+ u / |u|.
+        taken = np.sqrt(n * _excess(size, d, last.radius[k]) / d)
+        noise = np.hypot(total_sd[k] / np.sqrt(max(1 - share, 0.2)), taken)
+        total_sd[k] = np.hypot(noise, doubt / far)
     return total_sd, second_sd
+
+
+def _excess(size: float, dim: int, radius: float) -> float:
+    """E (|u| - r)+^2 for a bell of that size: E[|u|^2; |u| > r] - 2 r E[|u|; |u| > r] + r^2 P(|u| > r)."""
+    at = radius**2 / size
+    length = np.sqrt(2.0) * poch(dim / 2, 0.5) * chdtrc(dim + 1, at)
+    squared = dim * chdtrc(dim + 2, at) - 2 * np.sqrt(at) * length + at * chdtrc(dim, at)
+    return size * max(float(squared), 0.0)
 
 
 def _kept(size: float, dim: int, radius: float) -> float:
