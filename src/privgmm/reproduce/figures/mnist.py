@@ -21,7 +21,13 @@ from privgmm.reproduce.figures.methods import (
 )
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
-from privgmm.reproduce.harness.findings import kl_findings, proven_below_published, swept, trend
+from privgmm.reproduce.harness.findings import (
+    at_least,
+    kl_findings,
+    proven_below_published,
+    swept,
+    trend,
+)
 from privgmm.reproduce.harness.table import Table
 
 # The accuracy lost is measured on every fifth test image; the accuracy itself on all of them, for this many
@@ -71,11 +77,12 @@ def _told(values: np.ndarray) -> str:
 
 def _as_accurate(table: Table) -> Finding:
     """Our own demand; the points where it fails are named."""
+    each = [table.matrix(m, "accuracy") for m in (PROVEN, PUBLISHED)]
     ours, mine = (_accuracy(table, m) for m in (PROVEN, PUBLISHED))
     lost = [f"{x:g}" for x, a, b in zip(table.xs, ours, mine, strict=True) if a < b]
     return Finding(
         f"proven is at least as accurate as published at every {swept(table)}",
-        yes_if(not lost),
+        at_least(*each) if each[0].size else "open",
         f"proven {_told(ours)} against {_told(mine)}"
         + (f"; not at {swept(table)} = {', '.join(lost)}" if lost else ""),
         by="privgmm",

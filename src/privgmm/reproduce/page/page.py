@@ -162,8 +162,7 @@ def _bullet(finding: Finding) -> str:
     claim = finding.claim[0].upper() + finding.claim[1:]
     lines = [f"- {_MARKS[finding.verdict]} {ours}{claim}: {finding.evidence}."]
     lines += [
-        f"    - {_MARKS['yes' if held else 'no']} {name}: {numbers}"
-        for name, held, numbers in finding.readings
+        f"    - {_MARKS[verdict]} {name}: {numbers}" for name, verdict, numbers in finding.readings
     ]
     return "\n".join(lines)
 
@@ -171,7 +170,8 @@ def _bullet(finding: Finding) -> str:
 def _versus(finding: Finding) -> str:
     if finding.held:
         return "better at every point"
-    return f"**not everywhere**: {finding.evidence}"
+    words = "**not decided**" if finding.verdict == "open" else "**not everywhere**"
+    return f"{words}: {finding.evidence}"
 
 
 def _section(result: Result) -> str:
