@@ -222,7 +222,7 @@ def _check(table: Table) -> tuple[Finding, ...]:
 
 
 def _path(finals: Floats) -> str:
-    return " → ".join(f"{v:.4f}" for v in finals.mean(axis=0))
+    return " → ".join(f"{v:.4f}" for v in finals.mean(axis=0)) if finals.size else "–"
 
 
 def _ordered(finals: Floats) -> Finding:
