@@ -145,19 +145,6 @@ def below(mine: Floats, rival: Floats | float) -> Verdict:
     return "no" if min(greater) < LEVEL / len(greater) else "open"
 
 
-def at_least(mine: Floats, rival: Floats) -> Verdict:
-    """Our own demand of accuracies (trials, points): at no point is the mean of ``mine`` the lower one.
-
-    Where it is, the demand is lost if ranks bear it out (level 0.01 divided by the number of points).
-    """
-    apart = mine - rival
-    if (apart.mean(axis=0) >= 0).all():
-        return "yes"
-    if apart.shape[0] < _LEAST_TRIALS:
-        return "open"
-    return "no" if min(sides(apart)[0]) < LEVEL / apart.shape[1] else "open"
-
-
 def beyond(values: Floats, bound: float, side: Literal["below", "above"]) -> Verdict:
     """Whether KL is on one side of a stated number at every point: by ranks, and in the mean.
 
