@@ -99,12 +99,12 @@ def test_few_trials_leave_a_trend_open() -> None:
 
 def test_readings_say_under_which_a_claim_holds() -> None:
     some = by_reading("it falls", {"B": ("yes", "1 → 2"), "B²": ("no", "2 → 1")})
-    assert (some.verdict, some.evidence) == ("depends", "with B; not with B²")
+    assert (some.verdict, some.evidence) == ("depends", "with “B”; not with “B²”")
     assert some.readings[1] == ("B²", "no", "2 → 1")
     assert by_reading("it falls", {"B": ("yes", "")}).verdict == "yes"
     assert by_reading("it falls", {"B": ("no", ""), "C": ("no", "")}).evidence == "under no reading"
     part = by_reading("it falls", {"B": ("no", ""), "C": ("open", ""), "D": ("open", "")})
-    assert (part.verdict, part.evidence) == ("open", "not with B; not decided with C, or D")
+    assert (part.verdict, part.evidence) == ("open", "not with “B”; not decided with “C”, “D”")
     assert by_reading("it falls", {"B": ("yes", ""), "C": ("open", "")}).verdict == "open"
 
 

@@ -175,7 +175,8 @@ def by_reading(claim: str, readings: Mapping[str, tuple[Verdict, str]]) -> Findi
         return Finding(claim, "yes", "under every reading", readings=listed)
     if len(names["no"]) == len(listed):
         return Finding(claim, "no", "under no reading", readings=listed)
-    text = "; ".join(f"{told[v]} {', or '.join(found)}" for v, found in names.items() if found)
+    quoted = {v: ", ".join(f"“{name}”" for name in found) for v, found in names.items()}
+    text = "; ".join(f"{told[v]} {listing}" for v, listing in quoted.items() if listing)
     verdict: Verdict = "depends" if names["yes"] and names["no"] else "open"
     return Finding(claim, verdict, text, readings=listed)
 

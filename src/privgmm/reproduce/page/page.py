@@ -107,14 +107,15 @@ def _short(results: list[Result]) -> str:
             ratios.append(rival / mine if mine > 0 else np.inf)
     told = [f"{count['yes']} held here"]
     told += [
-        f"{count[v]} {words} ({where[v]})"
-        for v, words in (
-            ("depends", "depend on a reading that the text leaves open"),
-            ("no", "did not hold"),
-            ("open", "were not decided by these trials"),
+        f"{count[v]} {one if count[v] == 1 else several} ({where[v]})"
+        for v, one, several in (
+            ("depends", "depends on a reading that the text leaves open",
+             "depend on a reading that the text leaves open"),
+            ("no", "did not hold", "did not hold"),
+            ("open", "was not decided by these trials", "were not decided by these trials"),
         )
         if count[v]
-    ]
+    ]  # fmt: skip
     ratio = short(float(np.median(ratios))) if ratios else "–"
     return (
         "## In short\n\n"
