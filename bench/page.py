@@ -23,6 +23,7 @@ def write_page(results: dict[str, Any], path: Path) -> None:
         text += "\n## Speed\n\n" + _speed(results["speed"])
     if results["utility"]:
         text += "\n## Utility: KL(released ‖ fitted), ε = 1, δ = 1e-5, smaller is better\n\n"
+        text += "The published method and its baselines are in the [results](results.md).\n\n"
         text += _utility(results["utility"])
     if results["growth"]:
         text += "\n## Growth\n\n" + _growth(results["growth"])

@@ -62,7 +62,7 @@ HOLDS = {
     "n": [THREE, "KL of published falls in N", "KL of laplace, gaussian", BETTER],
     "k": [THREE, "the increase of KL in K is smaller", BETTER],
     "d": [THREE, BETTER],
-    "d-large": ["for d > 10 R1SMG is the best baseline", BETTER],
+    "d-large": [BETTER],
     "iris-epsilon": [THREE, BETTER],
     "iris-marginals": ["published marginals are nearer", "proven marginals are nearer"],
     "ami-epsilon": [THREE, BETTER],
@@ -96,7 +96,7 @@ def small(name: str) -> Experiment:
     experiment = EXPERIMENTS[name].at(*POINTS[name])
     if name != "mnist-mlp":
         return experiment
-    settings = {**experiment.study.settings, "epsilons": "0.5, 4", "runs": 4}
+    settings = {**experiment.study.settings, "epsilons": "0.1, 16", "runs": 4}
     return replace(experiment, study=replace(experiment.study, settings=settings))
 
 
@@ -155,13 +155,21 @@ def test_synthetic_and_iris(name: str, tmp_path: Path) -> None:
 
 
 def test_at_a_large_dimension_the_reading_decides(tmp_path: Path) -> None:
-    """Departures only, (P2) jointly: below R1SMG with Wu's bound, as the paper says. All readings are told."""
-    result = checked("d-large", tmp_path)
+    """Departures only, (P2) jointly: below R1SMG with Wu's bound, as the paper says. All readings are told.
+
+    Eight data sets are the fewest of which ranks decide anything at their level.
+    """
+    two = checked("d-large", tmp_path)
+    assert {f.verdict for f in two.findings if f.by == "paper"} == {"open"}
+    result = reproduce(small("d-large").without("proven"), tmp_path, trials=8)
+    (best,) = [f for f in result.findings if f.claim.startswith("for d > 10 R1SMG is the best")]
+    assert best.held, best.line
     (below,) = [f for f in result.findings if f.claim.startswith("published is below R1SMG")]
     assert len(below.readings) == 8
-    held = {name: ok for name, ok, _ in below.readings}
-    assert held["departures, (P2) jointly and Wu's L1 bound"]
-    assert not held["both and the L2 bound"]
+    held = {name: verdict for name, verdict, _ in below.readings}
+    assert held["departures, (P2) jointly and Wu's L1 bound"] == "yes"
+    assert held["both and the L2 bound"] == "no"
+    assert below.verdict == "depends"
 
 
 @pytest.mark.parametrize("name", ["ami-epsilon", "ami-marginals"])
@@ -196,11 +204,12 @@ def test_fewer_components_need_less_noise(tmp_path: Path) -> None:
 def test_networks_learn_more_from_a_larger_epsilon(tmp_path: Path) -> None:
     """End against end, mean of eight networks each; steps between need the trials of the page.
 
-    1000 rows are seven batches, in which networks learn little: hundredths of accuracy are what there is.
+    1000 rows are seven batches, in which networks learn little: the ends are far apart, and their difference
+    is 0.073 in the mean of twelve trials, with a deviation of 0.043.
     """
     result = checked("mnist-mlp", tmp_path)
-    low, high = (result.table.mean("final", method="published", epsilon=e) for e in (0.5, 4.0))
-    assert high > low + 0.01
+    low, high = (result.table.mean("final", method="published", epsilon=e) for e in (0.1, 16.0))
+    assert high > low + 0.02
     assert result.findings[0].verdict == "open"  # two trials are too few for a verdict
 
 

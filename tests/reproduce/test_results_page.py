@@ -132,6 +132,9 @@ def test_every_block_of_the_pages_is_what_the_table_says() -> None:
         assert numbers.filled(text, table) == text, f"{name}: run privgmm reproduce all --page"
         marks += text.count("<!-- numbers: ")
     assert marks >= len(numbers.BLOCKS)
+    outside = numbers._BLOCK.sub("", (root / "README.md").read_text(encoding="utf-8"))
+    quoted = [line for line in outside.splitlines() if re.search(r"\bpublished\b", line, re.I)]
+    assert not [line for line in quoted if re.search(r"\d\.\d", re.sub(r"`[^`]*`", "", line))]
 
 
 def test_the_page_s_tables_are_those_of_the_one_table() -> None:

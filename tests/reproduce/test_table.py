@@ -8,7 +8,9 @@ import pytest
 from privgmm.reproduce import Row, Table
 from privgmm.reproduce.harness.drawing import off_axis
 from privgmm.reproduce.harness.findings import (
+    below,
     below_baselines,
+    beyond,
     by_reading,
     proven_below_published,
     trend,
@@ -96,11 +98,51 @@ def test_few_trials_leave_a_trend_open() -> None:
 
 
 def test_readings_say_under_which_a_claim_holds() -> None:
-    some = by_reading("it falls", {"B": (True, "1 → 2"), "B²": (False, "2 → 1")})
-    assert (some.verdict, some.evidence) == ("depends", "with B; not otherwise")
-    assert some.readings[1] == ("B²", False, "2 → 1")
-    assert by_reading("it falls", {"B": (True, "")}).verdict == "yes"
-    assert by_reading("it falls", {"B": (False, "")}).verdict == "no"
+    some = by_reading("it falls", {"B": ("yes", "1 → 2"), "B²": ("no", "2 → 1")})
+    assert (some.verdict, some.evidence) == ("depends", "with “B”; not with “B²”")
+    assert some.readings[1] == ("B²", "no", "2 → 1")
+    assert by_reading("it falls", {"B": ("yes", "")}).verdict == "yes"
+    assert by_reading("it falls", {"B": ("no", ""), "C": ("no", "")}).evidence == "under no reading"
+    part = by_reading("it falls", {"B": ("no", ""), "C": ("open", ""), "D": ("open", "")})
+    assert (part.verdict, part.evidence) == ("open", "not with “B”; not decided with “C”, “D”")
+    assert by_reading("it falls", {"B": ("yes", ""), "C": ("open", "")}).verdict == "open"
+
+
+def curves(*levels: float, trials: int = 20, seed: int = 0, tail: float = 1.0) -> np.ndarray:
+    """(trials, points) with lognormal data sets around these levels."""
+    rng = np.random.default_rng(seed)
+    return np.array(levels) * rng.lognormal(0, tail, size=(trials, len(levels)))
+
+
+def test_close_curves_are_compared_data_set_by_data_set() -> None:
+    rival = curves(10, 20, 400)
+    mine = rival * np.random.default_rng(1).lognormal(-0.5, 0.3, size=rival.shape)
+    assert below(mine, rival) == "yes"
+    assert below(rival, mine) == "no"
+    mine[:, 1] = rival[:, 1] * np.random.default_rng(2).lognormal(0, 0.3, size=20)
+    assert below(mine, rival) == "open"  # one point that the trials do not decide
+    mine[:, 1] = rival[:, 1] * 1.1
+    assert below(mine, rival) == "no"  # and one that is above
+    assert below(mine[:4], rival[:4]) == "open"  # four trials decide nothing
+
+
+def test_equal_curves_are_rarely_called_different() -> None:
+    """Level 0.01 a side: of 300 pairs of equal curves of four points 3 "no" are expected at most."""
+    found = [
+        below(curves(1, 1, 1, 1, seed=s), curves(1, 1, 1, 1, seed=1000 + s)) for s in range(300)
+    ]
+    assert found.count("yes") == 0
+    assert found.count("no") <= 10  # more has a probability below 0.001
+
+
+def test_a_stated_number_must_hold_in_the_mean_too() -> None:
+    assert beyond(curves(100, 120, tail=0.3), 300, "below") == "yes"
+    assert beyond(curves(100, 500, tail=0.3), 300, "below") == "no"
+    assert beyond(curves(100, 500, tail=0.3), 50, "above") == "yes"
+    assert beyond(curves(100, 500, tail=0.3), 200, "above") == "no"
+    tailed = curves(20, 20, tail=0.3)
+    tailed[0, 0] = 20_000  # nearly every data set is below, the mean is not
+    assert beyond(tailed, 300, "below") == "open"
 
 
 def test_below_baselines_names_where_it_fails() -> None:

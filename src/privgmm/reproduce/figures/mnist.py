@@ -21,7 +21,13 @@ from privgmm.reproduce.figures.methods import (
 )
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
-from privgmm.reproduce.harness.findings import kl_findings, proven_below_published, swept, trend
+from privgmm.reproduce.harness.findings import (
+    below,
+    kl_findings,
+    proven_below_published,
+    swept,
+    trend,
+)
 from privgmm.reproduce.harness.table import Table
 
 # The accuracy lost is measured on every fifth test image; the accuracy itself on all of them, for this many
@@ -69,13 +75,14 @@ def _told(values: np.ndarray) -> str:
     return ", ".join(f"{v:.3f}" for v in values)
 
 
-def _as_accurate(table: Table) -> Finding:
+def _more_accurate(table: Table) -> Finding:
     """Our own demand; the points where it fails are named."""
+    each = [table.matrix(m, "accuracy") for m in (PUBLISHED, PROVEN)]
     ours, mine = (_accuracy(table, m) for m in (PROVEN, PUBLISHED))
     lost = [f"{x:g}" for x, a, b in zip(table.xs, ours, mine, strict=True) if a < b]
     return Finding(
-        f"proven is at least as accurate as published at every {swept(table)}",
-        yes_if(not lost),
+        f"proven is more accurate than published at every {swept(table)}",
+        below(*each) if each[1].size else "open",
         f"proven {_told(ours)} against {_told(mine)}"
         + (f"; not at {swept(table)} = {', '.join(lost)}" if lost else ""),
         by="privgmm",
@@ -95,7 +102,7 @@ def _check_accuracy(table: Table) -> tuple[Finding, ...]:
                 f"{prior.max():.3f}); published {_told(mine)}"),
         Finding("published is above all baselines at every ε", yes_if(bool((mine > best).all())),
                 f"best baseline {_told(best)}"),
-        _as_accurate(table),
+        _more_accurate(table),
     )  # fmt: skip
 
 
@@ -111,7 +118,7 @@ def _check_pca(table: Table) -> tuple[Finding, ...]:
         replace(rise, claim="fewer principal components lower KL of published",
                 evidence=f"{rise.evidence}; test accuracy {mine} against {fitted} of the fit"),
         proven_below_published(table),
-        _as_accurate(table),
+        _more_accurate(table),
     )  # fmt: skip
 
 

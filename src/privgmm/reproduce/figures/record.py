@@ -82,7 +82,7 @@ def _check(table: Table) -> tuple[Finding, ...]:
     for name, method in (("8B²", PUBLISHED), ("8B as printed", PRINTED)):
         for part, rows in ((f"B up to {_FALLS:g}", falls), (f"B up to {table.xs[-1]:g}", table)):
             found = trend(rows, "falls", "", method, same_data=True)
-            readings[f"{name} and {part}"] = (found.held, found.evidence)
+            readings[f"{name} and {part}"] = (found.verdict, found.evidence)
     cost = {m: small.matrix(m, "kl_means") for m in (PUBLISHED, SHAPED)}
     ratio = {
         m: (v.mean(axis=0)[-1] / v.mean(axis=0)[0], np.median(v[:, -1]) / np.median(v[:, 0]))

@@ -108,14 +108,14 @@ class Finding:
     verdict : "depends" where readings of the text, all of them shown, decide; "open" where the trials
         do not suffice
     by : "paper" for what the paper states, "privgmm" for what this package adds
-    readings : for "depends", each reading, whether the claim holds under it, and its numbers
+    readings : of a claim that can be read in several ways, each with its verdict and its numbers
     """
 
     claim: str
     verdict: Verdict
     evidence: str
     by: str = "paper"
-    readings: tuple[tuple[str, bool, str], ...] = ()
+    readings: tuple[tuple[str, Verdict, str], ...] = ()
 
     @property
     def held(self) -> bool:

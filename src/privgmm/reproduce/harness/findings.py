@@ -7,16 +7,18 @@ keeps the data sets, and a rank test decides where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from scipy.stats import page_trend_test, wilcoxon
 
 from privgmm.reproduce.harness.experiment import Finding, Verdict, yes_if
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import Table, interval
+from privgmm.types import Floats
 
 _HUGE = 1e6  # a ratio to a KL that is zero but for rounding is not worth its digits
-_LEVEL = 0.01  # of the rank tests
+LEVEL = 0.01  # of the rank tests
 _LEAST_TRIALS = 5  # a rank test of fewer decides nothing
 WITHOUT_R1SMG = ("laplace", "gaussian", "colored-gaussian")
 
@@ -96,14 +98,11 @@ def _ranked(values: np.ndarray) -> tuple[Verdict, str]:
     along, against = (
         float(page_trend_test(v, method="asymptotic").pvalue) for v in (values, -values)
     )
-    back = [
-        float(wilcoxon(values[:, i] - values[:, i + 1], alternative="greater").pvalue)
-        for i in range(points - 1)
-    ]
+    back, _ = sides(np.diff(values, axis=1))
     words = f"Page's trend test p = {along:.1g}"
-    if against < _LEVEL or min(back) < _LEVEL / len(back):
+    if against < LEVEL or min(back) < LEVEL / len(back):
         return "no", f"{words}, a step against it p = {min(back):.1g}"
-    return ("yes" if along < _LEVEL else "open"), words
+    return ("yes" if along < LEVEL else "open"), words
 
 
 def trends(
@@ -113,8 +112,7 @@ def trends(
     found = {
         m: trend(table, direction, what, m, same_data) for m in methods if table.matrix(m).size
     }
-    verdicts = {f.verdict for f in found.values()}
-    verdict: Verdict = "no" if "no" in verdicts else "open" if "open" in verdicts else "yes"
+    verdict = all_of(f.verdict for f in found.values())
     evidence = "; ".join(
         f"{m} median {path(np.median(table.matrix(m), axis=0))}"
         + ("" if f.verdict == "yes" else f" ({f.verdict})")
@@ -123,17 +121,63 @@ def trends(
     return Finding(f"KL of {', '.join(found)} {direction} {what}", verdict, evidence)
 
 
-def by_reading(claim: str, readings: Mapping[str, tuple[bool, str]]) -> Finding:
-    """A claim that the text lets one read in several ways: under which it holds, with the numbers of each."""
-    held = [name for name, (ok, _) in readings.items() if ok]
-    listed = tuple((name, ok, numbers) for name, (ok, numbers) in readings.items())
-    if len(held) == len(readings):
-        verdict: Verdict = "yes"
-        text = "under every reading"
-    elif held:
-        verdict, text = "depends", f"with {'; '.join(held)}; not otherwise"
-    else:
-        verdict, text = "no", "under no reading"
+def sides(apart: Floats) -> tuple[list[float], list[float]]:
+    """p-values, for each column, of lying below zero and of lying above it: Wilcoxon's signed-rank test."""
+    less, greater = (
+        [float(wilcoxon(column, alternative=side).pvalue) for column in apart.T]
+        for side in ("less", "greater")
+    )
+    return less, greater
+
+
+def below(mine: Floats, rival: Floats | float) -> Verdict:
+    """Whether ``mine`` (trials, points) is below ``rival`` at every point, by ranks over the data sets.
+
+    The test is of the log ratios. "yes" if every point is below at level 0.01, which is then also the
+    level of the whole (an intersection-union test); "no" if some point is above at 0.01 divided by the
+    number of points; else the trials do not decide.
+    """
+    if mine.shape[0] < _LEAST_TRIALS:
+        return "open"
+    less, greater = sides(np.log(mine) - np.log(rival))
+    if max(less) < LEVEL:
+        return "yes"
+    return "no" if min(greater) < LEVEL / len(greater) else "open"
+
+
+def beyond(values: Floats, bound: float, side: Literal["below", "above"]) -> Verdict:
+    """Whether KL is on one side of a stated number at every point: by ranks, and in the mean.
+
+    A stated number is one of a mean, and a mean with a heavy tail is known badly: "yes" also needs its
+    bootstrap limit (level 0.01 at each point) to be on that side.
+    """
+    ranks = below(values, bound) if side == "below" else below(1 / values, 1 / bound)
+    spans = [interval(column, 1 - 2 * LEVEL) for column in values.T]
+    sure = all(high < bound if side == "below" else low > bound for low, high in spans)
+    return "open" if ranks == "yes" and not sure else ranks
+
+
+def all_of(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a claim that is made of several."""
+    found = set(verdicts)
+    return "no" if "no" in found else "open" if "open" in found else "yes"
+
+
+def by_reading(claim: str, readings: Mapping[str, tuple[Verdict, str]]) -> Finding:
+    """A claim that the text lets one read in several ways: under which it holds, with the numbers of each.
+
+    It depends on the reading if it holds under one and fails under another.
+    """
+    listed = tuple((name, found, numbers) for name, (found, numbers) in readings.items())
+    told: dict[Verdict, str] = {"yes": "with", "no": "not with", "open": "not decided with"}
+    names = {v: [name for name, found, _ in listed if found == v] for v in told}
+    if len(names["yes"]) == len(listed):
+        return Finding(claim, "yes", "under every reading", readings=listed)
+    if len(names["no"]) == len(listed):
+        return Finding(claim, "no", "under no reading", readings=listed)
+    quoted = {v: ", ".join(f"“{name}”" for name in found) for v, found in names.items()}
+    text = "; ".join(f"{told[v]} {listing}" for v, listing in quoted.items() if listing)
+    verdict: Verdict = "depends" if names["yes"] and names["no"] else "open"
     return Finding(claim, verdict, text, readings=listed)
 
 

@@ -107,14 +107,15 @@ def _short(results: list[Result]) -> str:
             ratios.append(rival / mine if mine > 0 else np.inf)
     told = [f"{count['yes']} held here"]
     told += [
-        f"{count[v]} {words} ({where[v]})"
-        for v, words in (
-            ("depends", "depend on a reading that the text leaves open"),
-            ("no", "did not hold"),
-            ("open", "were not decided by these trials"),
+        f"{count[v]} {one if count[v] == 1 else several} ({where[v]})"
+        for v, one, several in (
+            ("depends", "depends on a reading that the text leaves open",
+             "depend on a reading that the text leaves open"),
+            ("no", "did not hold", "did not hold"),
+            ("open", "was not decided by these trials", "were not decided by these trials"),
         )
         if count[v]
-    ]
+    ]  # fmt: skip
     ratio = short(float(np.median(ratios))) if ratios else "–"
     return (
         "## In short\n\n"
@@ -162,8 +163,7 @@ def _bullet(finding: Finding) -> str:
     claim = finding.claim[0].upper() + finding.claim[1:]
     lines = [f"- {_MARKS[finding.verdict]} {ours}{claim}: {finding.evidence}."]
     lines += [
-        f"    - {_MARKS['yes' if held else 'no']} {name}: {numbers}"
-        for name, held, numbers in finding.readings
+        f"    - {_MARKS[verdict]} {name}: {numbers}" for name, verdict, numbers in finding.readings
     ]
     return "\n".join(lines)
 
@@ -171,7 +171,8 @@ def _bullet(finding: Finding) -> str:
 def _versus(finding: Finding) -> str:
     if finding.held:
         return "better at every point"
-    return f"**not everywhere**: {finding.evidence}"
+    words = "**not decided**" if finding.verdict == "open" else "**not everywhere**"
+    return f"{words}: {finding.evidence}"
 
 
 def _section(result: Result) -> str:
