@@ -88,10 +88,11 @@ class Mixture(ClassScores):
         classes: Sequence[ClassName] | NDArray[np.generic] | None = None,
         feature_names: Sequence[str] = (),
     ) -> None:
+        stated = None if classes is None else class_names(classes)
         w, mu, sigma = (
             numbers(values, "Mixture parameters") for values in (weights, means, covariances)
         )
-        names = tuple(range(w.size)) if classes is None else class_names(classes)
+        names = tuple(range(w.size)) if stated is None else stated
         _check_shapes(w, mu, sigma, names)
         if feature_names and len(feature_names) != mu.shape[1]:
             raise InputError(f"{mu.shape[1]} features need as many names.")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-from privgmm.data.features import Features
 from privgmm.data.source import Codes
 from privgmm.privacy import Curator
 from privgmm.proven.label.tuning import Tuning
@@ -85,19 +84,11 @@ def count_cells(
     unlisted labels they are not: then the sums over the classes keep their noise.
     """
     query = CellCountsQuery(CellCounts(cells, n_classes))
+    sigma = np.full(sizes.size, query.sensitivity("label") / mu)
     table = curator.answer(query, mu).reshape(-1, n_classes)
     if totals_public:
         table += (sizes - table.sum(axis=1))[:, None] / n_classes
-    sigma = np.full(sizes.size, query.sensitivity("label") / mu)
     return CellTable(table, sizes, sigma, totals_public)
-
-
-def cell_sizes(features: Features, cells: Partition) -> Floats:
-    """(cells,) public number of rows in each cell, or of persons where several rows are one's."""
-    sizes = np.zeros(cells.n_cells)
-    for rows, shares in features.shared_chunks():
-        sizes += np.bincount(cells(rows), shares, minlength=cells.n_cells)
-    return sizes
 
 
 def class_shares(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> Floats:
