@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
 from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, SeededNoise
-from privgmm.proven.record.rounds import Grid, step_grid
 from privgmm.proven.uncertainty import Estimate
 from privgmm.releases import Guarantee
 from privgmm.transform import Standardise, Step
 from privgmm.transform.prepare import prepare
 from privgmm.types import Floats
+
+if TYPE_CHECKING:
+    from privgmm.proven.record.rounds import Grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +177,9 @@ def _grid(columns: tuple[Column, ...], region: Region) -> Grid | None:
     """Bins for columns whose ranges were stated, whole steps each where steps were too; None without ranges."""
     if any(column.lo is None for column in columns):
         return None
+    # Imported here, as every mechanism is: a release loads the one that it runs.
+    from privgmm.proven.record.rounds import step_grid
+
     low, high, step = np.array(
         [
             (column.lo, column.hi, np.nan if column.step is None else column.step)
