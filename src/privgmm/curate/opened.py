@@ -119,9 +119,9 @@ class OpenedRequest:
     def hides_number(self) -> bool:
         """Whether the number of rows or persons that count is protected."""
         counts_rows = self.person is not None and self.person.max_rows is not None
-        if self.adjacency == "add-remove":
+        if self.unit == "record" and (self.drop_bad or counts_rows):
             return True
-        return self.unit == "record" and (self.drop_bad or counts_rows)
+        return self.adjacency == "add-remove"
 
     @property
     def in_memory(self) -> ArraySource:

@@ -42,7 +42,9 @@ class Rows:
 def proven(request: OpenedRequest) -> Made:
     """Ask the curator until the budget is spent, and state what that is worth."""
     asked, source, adjacency = request.asked, request.source, request.adjacency
-    noise: NoiseSource = OpenDPNoise() if asked.seed is None else SeededNoise(asked.seed)
+    noise: NoiseSource = (
+        OpenDPNoise() if request.asked.seed is None else SeededNoise(request.asked.seed)
+    )
     curator = Curator(source, noise, adjacency, asked.epsilon, asked.delta, asked.stage)
     rows = _prepared(request, curator)
     if rows.source is not source:

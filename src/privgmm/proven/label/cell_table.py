@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-from privgmm.data.source import Codes
 from privgmm.privacy import Curator
 from privgmm.proven.label.tuning import Tuning
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
-from privgmm.types import Floats
+from privgmm.types import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)
