@@ -33,8 +33,8 @@ from privgmm.model.labels import find_classes, label_codes, label_positions
 from privgmm.model.mixture import class_names
 from privgmm.types import ClassName, Codes, Floats, PersonUnit
 
-# Files whose numbers take no more bytes than this in memory are read once and kept: a label-level
-# release passes over its table some fourteen times.
+# Files whose numbers take no more bytes than this in memory are read once and kept: every query and every
+# look at public features is a pass over the table.
 IN_MEMORY_BYTES = 1 << 28
 
 

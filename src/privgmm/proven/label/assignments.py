@@ -142,7 +142,7 @@ def bell_shaped(
     """
     parts = moments_under(X, responsibilities * shares[:, None])
     n, d = float(shares.sum()), X.shape[1]
-    # Shapes lean on that of all rows by d + 2 rows, so that few rows do not make a sharp class.
+    # The shape of all rows counts as d + 2 rows of every class, so that few rows do not make a sharp class.
     base = (d + 2) * moments_under(X, shares[:, None]).covariances(scale)
 
     def log_prior(assignments: NDArray[np.intp]) -> Floats:

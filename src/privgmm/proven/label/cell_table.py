@@ -79,8 +79,8 @@ def count_cells(
 ) -> CellTable:
     """Ask for label counts per cell: a flip moves one row between classes, sensitivity sqrt 2.
 
-    Where totals are public the noise is moved onto them, which makes it smaller. With rows of
-    unlisted labels they are not: then the sums over the classes keep their noise.
+    Where every label is listed a cell's counts add up to its public size: they are moved by equal parts until they
+    do, which takes a part of the noise away. With rows of unlisted labels the sums are private and stay noisy.
     """
     query = CellCountsQuery(CellCounts(cells, n_classes))
     sigma = np.full(sizes.size, query.sensitivity("label") / mu)

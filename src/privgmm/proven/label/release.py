@@ -4,7 +4,7 @@
 2. Moments, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
    classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
    Else the same cells are counted again, and labels follow a clustering, or the cells if those are mixed (pure.py).
-3. Posterior draws of (eq2)'s values become a release (decide.py) and its uncertainty.
+3. Posterior draws of (eq2)'s values become a release (statistics.py) and its uncertainty.
 4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
 With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
 (eq2)'s fit on any table. This file sees features and noisy answers, never labels.
@@ -81,7 +81,8 @@ def release_view(
     else:
         table = table.with_another(count(curator.remaining_mu))
         models = label_models(view, table, tuning, rng)
-        # Two signs that labels do not follow the clusters; errors heed either, the release itself both.
+        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show, and its errors are
+        # told more widely where one does.
         signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
         if all(signs):
             draws, soft = mixed_draws(view, table, tuning, rng)

@@ -104,12 +104,12 @@ class Tuning:
     # 12 data sets: J at epsilon 1 0.22, 0.26 and at epsilon 4 0.036, 0.039 at 0.002, 0.008; worse above).
     clip_cost: float = 0.002
     # A wider ellipsoid is taken as long as its noise costs less KL than this: rows that the cells do not
-    # expect outside are then inside, too. What makes the release consistent on any table.
+    # expect outside are then inside, too. This makes the release consistent on any table.
     negligible_noise: float = 2e-4
     # An ellipsoid's axes are at least this share of the columns' spreads (variance).
     flattest: float = 1e-3
 
-    # --- the tilt and its draws (tilt.py, spread.py) ---
+    # --- the tilt and its draws (tilt.py) ---
     # Share of the guess that is the overall class frequencies: moments may say that any row carries any
     # label. Tried 0.005 to 0.1: J at epsilon 4 is 0.084, 0.094, 0.137 at 0.005, 0.02, 0.1 with 20 components of
     # MNIST (one run) and 0.036, 0.033 at 0.02, 0.1 with 5 (12 data sets).
@@ -134,7 +134,7 @@ class Tuning:
     # Eigenvalues of a drawn covariance, relative to the estimate, are bent away from zero below this.
     bend: float = 0.3
 
-    # --- the paper's weights (decide.py) ---
+    # --- the paper's weights (statistics.py) ---
     smallest_count: float = 0.5
     # The least KL to expect of a class, in nats, falls to zero at so many rows above d + 2.
     scant_kl: float = 12.0
