@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers of the mechanism. None of them bears on privacy: they steer queries and post-processing."""
+    """Numbers of the mechanism. None of them bears on privacy: they steer queries and post-processing.
+
+    Where a comment names no range, none was tried: the number was set by hand.
+    """
 
     # --- budget, as shares of mu^2 ---
     # The first table of label counts. Tried 0.05 to 0.2: without moments it is counted again and nothing is
@@ -54,6 +57,7 @@ class Tuning:
     better: float = 2.0
 
     # --- labels that follow a clustering (assignments.py, pure.py) ---
+    # Gibbs chains that run side by side, sweeps of each while it cools down, and sweeps whose draws are kept.
     chains: int = 16
     anneal: int = 50
     keep: int = 20
@@ -135,6 +139,7 @@ class Tuning:
     bend: float = 0.3
 
     # --- the paper's weights (statistics.py) ---
+    # A class has at least so many rows in every draw, so that the logarithm of its share is finite.
     smallest_count: float = 0.5
     # The least KL to expect of a class, in nats, falls to zero at so many rows above d + 2.
     scant_kl: float = 12.0
