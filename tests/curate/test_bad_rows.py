@@ -89,6 +89,7 @@ def test_bad_rows_count_for_nothing_in_every_source(csv, parquet):
         open_rows(csv, label="kind", classes=["u", "v"]).check()
 
 
+@pytest.mark.slow
 def test_bad_rows_count_for_nothing_on_workers(parquet):
     frame = pd.DataFrame({"a": numbers()[:, 0], "b": numbers()[:, 1], "kind": spoiled()[1]})
     with connected() as client:

@@ -122,6 +122,7 @@ def folder(tmp_path, monkeypatch, data):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_parquet_on_workers_gives_the_local_bits(client, folder, expected, data):
     steps = []
     found = open_rows(folder, label="y", client=client, progress=steps.append)

@@ -161,6 +161,7 @@ EDGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDGES)
 def test_tables_at_the_edge(name: str) -> None:
     X, y, n_classes = EDGES[name]
