@@ -4,12 +4,11 @@ import runpy
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Before the rooms were joined a label-level release of a CSV changed rooms about 200 times and called
-# 167 functions; threads interleave, hence the room above.
-MOST_SWITCHES = 260
+# Half of what it was when the way in was two rooms and every helper was asked twice (200 to 204, by the same counter).
+MOST_SWITCHES = 97
 
 
-def test_a_label_level_release_changes_rooms_no_more_often_than_it_did():
+def test_a_label_level_release_changes_rooms_half_as_often_as_it_did():
     walk = runpy.run_path(str(ROOT / "tools" / "rooms.py"))["walk"]()
     assert 0 < walk.switches.total() <= MOST_SWITCHES
     assert walk.functions > 50

@@ -67,11 +67,8 @@ def utf8(text: str) -> bool:
     return True
 
 
-def feature_array(X: ArrayLike, at_least: int = 1, finite: bool = True) -> Floats:
-    """X as a finite (n, d) float64 array, or one sentence on what is wrong with it.
-
-    ``at_least`` so many rows; ``finite=False`` lets missing and infinite cells pass.
-    """
+def feature_array(X: ArrayLike, at_least: int = 1) -> Floats:
+    """X as a finite (n, d) float64 array of ``at_least`` so many rows, or one sentence on what is wrong with it."""
     try:
         given = np.asarray(_unmasked(X))
         # NumPy would drop imaginary parts and read dates as counts of nanoseconds.
@@ -85,7 +82,7 @@ def feature_array(X: ArrayLike, at_least: int = 1, finite: bool = True) -> Float
     if x.ndim != 2 or x.shape[0] < at_least or x.shape[1] < 1:
         raise InputError(f"Features must be a table with rows and columns, got shape {x.shape}.")
     bad = np.flatnonzero(~np.isfinite(x).all(axis=0))
-    if finite and bad.size:
+    if bad.size:
         raise InputError(
             f"Feature columns {bad.tolist()} hold missing or infinite values; "
             "remove or impute those rows first."

@@ -75,7 +75,3 @@ class Mechanism:
 
 # Told what is being done and which part of the budget is spent by then.
 Stage = Callable[[str, float], None]
-
-
-def no_stage(words: str, spent: float) -> None:
-    """For work that nobody watches."""

@@ -71,6 +71,7 @@ def test_pca_and_private_em_have_their_rows():
         assert "private EM" in names or adjacency == "label"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["label", "add-remove"])
 def test_real_releases_of_neighbouring_files_differ_in_no_field_without_noise(
     adjacency, monkeypatch

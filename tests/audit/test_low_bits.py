@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from tests.audit.low_bits import gaussian, laplace, low_bits_score, possible
 
-from privgmm.audit.low_bits import gaussian, laplace, low_bits_score, possible
 from privgmm.audit.proven import label_releaser
 from privgmm.audit.raw import Claim
 from privgmm.audit.success import successes

@@ -73,6 +73,7 @@ def content(path):
     return json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_equal_releases_from_every_kind_of_file_and_frame(folder, monkeypatch):
     frame = penguins()
     semicolons = frame.to_csv(index=False, sep=";", decimal=",", na_rep="NA")

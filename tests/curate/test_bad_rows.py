@@ -89,6 +89,7 @@ def test_bad_rows_count_for_nothing_in_every_source(csv, parquet):
         open_rows(csv, label="kind", classes=["u", "v"]).check()
 
 
+@pytest.mark.slow
 def test_bad_rows_count_for_nothing_on_workers(parquet):
     frame = pd.DataFrame({"a": numbers()[:, 0], "b": numbers()[:, 1], "kind": spoiled()[1]})
     with connected() as client:
@@ -169,6 +170,7 @@ def test_label_level_keeps_unlisted_rows_among_the_features_and_projects_nothing
     assert all(abs(total - rows) < 1e-6 for rows, _, total in seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [[], ["log:1"], ["standardise"]])
 @pytest.mark.parametrize("labelled", [True, False])
 def test_an_empty_table_under_add_remove_is_released(tmp_path, steps, labelled):

@@ -36,6 +36,7 @@ def released(**wishes):
     return privgmm.release(FRAME, label="kind", person="home_id", **wishes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wishes",
     [

@@ -34,6 +34,7 @@ def parquet(path, labels):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [[], ["--preprocess", "log"]], ids=["plain", "log"])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("write", [csv, parquet])

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.data.some import subsample
 
 from privgmm.data import ArraySource, dask_source
 from privgmm.data import parquetfile as pieces_module
 from privgmm.data.dask_opening import connected
-from privgmm.data.features import StreamedFeatures, subsample
+from privgmm.data.features import StreamedFeatures
 from privgmm.data.opening import open_rows
 from privgmm.data.region import Region
 from privgmm.data.source import MappedSource
@@ -121,6 +122,7 @@ def folder(tmp_path, monkeypatch, data):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_parquet_on_workers_gives_the_local_bits(client, folder, expected, data):
     steps = []
     found = open_rows(folder, label="y", client=client, progress=steps.append)

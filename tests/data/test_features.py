@@ -6,9 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.data.some import subsample
 
 from privgmm.data import features as features_module
-from privgmm.data.features import ArrayFeatures, StreamedFeatures, rechunked, subsample
+from privgmm.data.features import ArrayFeatures, StreamedFeatures, rechunked
 from privgmm.data.opening import open_rows
 
 

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from tests.data.some import subsample
 
 from privgmm.data import ArraySource
 from privgmm.data import parquetfile as pieces_module
-from privgmm.data.features import StreamedFeatures, subsample
+from privgmm.data.features import StreamedFeatures
 from privgmm.data.opening import open_rows
 from privgmm.data.region import Region
 from privgmm.data.source import MappedSource

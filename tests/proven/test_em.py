@@ -35,6 +35,7 @@ def loss(mixture: Mixture) -> float:
     return float(np.mean(TRUTH.log_density(fresh) - mixture.log_density(fresh)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
 def test_components_are_found_without_labels(rows, adjacency):
     mixture = released(rows, adjacency=adjacency)

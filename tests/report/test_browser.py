@@ -72,6 +72,7 @@ def test_hostile_names_do_not_run(hostile_release: Release, tmp_path: Path) -> N
     assert "pwned" in dom  # the name is there, as text
 
 
+@pytest.mark.slow
 def test_the_test_above_can_fail(hostile_release: Release, tmp_path: Path) -> None:
     """The same browser runs a name that was not escaped, and the policy stops even that."""
     text = render(hostile_release).replace(
@@ -85,6 +86,7 @@ def test_the_test_above_can_fail(hostile_release: Release, tmp_path: Path) -> No
     assert title(browse(page, tmp_path / "profile", "--dump-dom")) != "pwned"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1200, 390])
 def test_a_private_page_of_hostile_names_fits_its_window(
     hostile_release: Release, tmp_path: Path, width: int

@@ -60,6 +60,7 @@ def test_every_way_in(door, adjacency):
     assert check(Case(door, _asking(adjacency), table, _moved(table, adjacency)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("door", "adjacency"),
     [
@@ -76,6 +77,7 @@ def test_unlabelled_rows(door, adjacency):
     assert len(asked) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("door", "adjacency", "per_class"),
     [
@@ -116,6 +118,7 @@ PUBLIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(
     "steps", [("log:5",), ("standardise",), ("log:5", "standardise"), ("pca:1",), *PUBLIC]
@@ -187,6 +190,7 @@ def _other_home(table: Table, adjacency: str, who: str = "Q0z") -> tuple[Table, 
     return table._with(others), table._with([*table.rows[:3], *new, *table.rows[3:]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(
     ("door", "max_rows"),
@@ -277,6 +281,7 @@ def _odd(table: Table, adjacency: str, cells: tuple[str, ...], label: str = "b")
     return table.replaced(3, row) if adjacency == "replace" else table.joined(3, row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("door", "adjacency"),
     [
@@ -343,6 +348,7 @@ def test_the_empty_text_is_a_missing_cell_whatever_the_other_cells_are():
 # --- what reviews found by hand ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(
     ("door", "preprocess"),
@@ -377,6 +383,7 @@ def test_an_empty_table_of_persons_however_it_is_written(door, max_rows):
     check(Case(door, wishes, table._with(()), (table,), most_rows=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("door", "adjacency"),
     [*product(DOORS, UNITS), *((door, "add-remove") for door in MORE_DOORS)],
@@ -400,6 +407,7 @@ def test_one_row_more_moves_no_other_row(rows, d, m):
     check(Case("numpy", wishes, table, (table.without(rows), table.without(0))))
 
 
+@pytest.mark.slow
 # A case is small and a release slow: no shrinking.
 @settings(max_examples=15, phases=(Phase.generate,))
 @given(st.data())

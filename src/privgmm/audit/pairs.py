@@ -29,9 +29,9 @@ class Pair:
     second: ArraySource
 
 
-def pairs(adjacency: Adjacency, dim: int, seed: int = 0) -> list[Pair]:
+def pairs(adjacency: Adjacency, dim: int) -> list[Pair]:
     """The worst neighbours we know, for tables whose third class is small or empty."""
-    X, codes = _table(dim, seed)
+    X, codes = _table(dim)
     if adjacency == "label":
         return _label_pairs(X, codes)
     edge = np.full(dim, 1 / np.sqrt(dim))
@@ -63,7 +63,7 @@ MIXED = (
 
 def mixed_pairs(adjacency: Adjacency) -> list[Pair]:
     """Neighbours among tables of ``MIXED``; all rows but one hold a number and the first level."""
-    X, codes = _table(1, 0)
+    X, codes = _table(1)
     cells = np.column_stack([X, np.zeros(len(X))])
     full, bare, rare = (np.array(row) for row in ((-1.0, 0.0), (ABSENT, ABSENT), (1.0, 2.0)))
     moves = [
@@ -87,8 +87,8 @@ def mixed_pairs(adjacency: Adjacency) -> list[Pair]:
     return [Pair(n, _with(cells, codes, []), _with(cells, codes, [a])) for n, a in ins]
 
 
-def person_pairs(adjacency: Adjacency, dim: int, rows: int = PERSON_ROWS) -> list[Pair]:
-    """The same neighbours, where whoever differs is a person of ``rows`` equal rows, or of one row afterwards."""
+def person_pairs(adjacency: Adjacency, dim: int) -> list[Pair]:
+    """The same neighbours, where whoever differs is a person of PERSON_ROWS equal rows, or of one row afterwards."""
     found = []
     for pair in pairs(adjacency, dim):
         first, second = pair.first, pair.second
@@ -97,14 +97,16 @@ def person_pairs(adjacency: Adjacency, dim: int, rows: int = PERSON_ROWS) -> lis
             at = int(np.flatnonzero(moved)[0])
         else:
             at = second.n_rows - 1
-        name = f"{pair.name}, as {rows} rows of a person"
-        found.append(Pair(name, _person_at(first, at, rows), _person_at(second, at, rows)))
+        name = f"{pair.name}, as {PERSON_ROWS} rows of a person"
+        found.append(
+            Pair(name, _person_at(first, at, PERSON_ROWS), _person_at(second, at, PERSON_ROWS))
+        )
     if adjacency == "replace":
-        name = f"a person of {rows} rows at one bound becomes one row at the opposite one"
-        X, codes = _table(dim, 0)
+        name = f"a person of {PERSON_ROWS} rows at one bound becomes one row at the opposite one"
+        X, codes = _table(dim)
         edge = np.full(dim, 1 / np.sqrt(dim))
         one, other = (_with(X, codes, [(x, k)]) for x, k in ((edge, 0), (-edge, 1)))
-        found.append(Pair(name, _person_at(one, len(X), rows), _person_at(other, len(X), 1)))
+        found.append(Pair(name, _person_at(one, len(X), PERSON_ROWS), _person_at(other, len(X), 1)))
     return found
 
 
@@ -132,9 +134,9 @@ def _label_pairs(X: Floats, codes: Codes) -> list[Pair]:
     return found
 
 
-def _table(dim: int, seed: int) -> tuple[Floats, Codes]:
+def _table(dim: int) -> tuple[Floats, Codes]:
     """Two clouds of 24 and 12 rows; the third class is empty; the last row is an outlier."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     X = 0.1 * rng.standard_normal((36, dim))
     X[:24] -= 0.3
     X[24:] += 0.3

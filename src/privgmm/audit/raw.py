@@ -85,12 +85,12 @@ def asks_once(query: Query) -> Client:
     return lambda curator: curator.answer(query, curator.mu)
 
 
-def asks_until_refused(query: Query, share: float = 0.7) -> Client:
-    """The same query for a share of mu at a time, then for all that is left."""
+def asks_until_refused(query: Query) -> Client:
+    """The same query for 0.7 of mu at a time, then for all that is left."""
 
     def client(curator: Curator) -> Floats:
         found: list[Floats] = []
-        mu = share * curator.mu
+        mu = 0.7 * curator.mu
         while len(found) < _MOST_ANSWERS:
             try:
                 found.append(curator.answer(query, mu))

@@ -77,12 +77,14 @@ class Success:
         }
 
 
-def most_hits(false_alarms: float, epsilon: float, delta: float, gaussian: bool) -> float:
-    """The largest probability of a true alarm at this probability of a false one."""
+def most_hits(false_alarms: float | Floats, epsilon: float, delta: float, gaussian: bool) -> Floats:
+    """The largest probability of a true alarm at each of these probabilities of a false one."""
+    alarms = np.asarray(false_alarms, dtype=np.float64)
     if gaussian:
-        return float(ndtr(mu_from_epsilon(epsilon, delta) + ndtri(false_alarms)))
+        return np.asarray(ndtr(mu_from_epsilon(epsilon, delta) + ndtri(alarms)))
     grown = math.exp(min(epsilon, 700.0))
-    return min(grown * false_alarms + delta, 1 - (1 - delta - false_alarms) / grown, 1.0)
+    line = np.minimum(grown * alarms + delta, 1 - (1 - delta - alarms) / grown)
+    return np.minimum(line, 1.0)
 
 
 def best_accuracy(epsilon: float, delta: float, gaussian: bool) -> float:
@@ -151,5 +153,9 @@ def _hits(
     most = float(binomial_upper(false, n, alpha / 2))
     lower, upper = binomial_lower(true, n, alpha / 4), binomial_upper(true, n, alpha / 4)
     return Rate(
-        true / n, float(lower), float(upper), most_hits(*claim), most_hits(most, *claim[1:])
+        true / n,
+        float(lower),
+        float(upper),
+        float(most_hits(*claim)),
+        float(most_hits(most, *claim[1:])),
     )

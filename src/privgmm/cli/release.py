@@ -40,7 +40,7 @@ def run(options: ReleaseOptions) -> None:
     table = table_of(options.data, options.separator, options.decimal, options.encoding)
     check_target(
         options.output,
-        table,
+        table.path,
         options.ledger,
         options.center,
         options.bounds,
@@ -66,19 +66,18 @@ def run(options: ReleaseOptions) -> None:
         result = release(
             **_by_name(options),
             **_read(options, table),
-            schema=schema,
+            schema=None if options.schema is None else schema,
             label_name=label or UNLABELLED,
             ledger=charge,
             client=client,
-            progress=watch.passed,
-            stage=watch.stage,
+            **watch.told,
             diagnose=_telling(options, watch) if options.diagnose else None,
         )
         result.save(options.output, replace=True)
     if options.mechanism == "published":
         print("Note: the published method's guarantee is not proven; do not rely on it.")
-    print(f"Wrote {plain(options.output)}: {plain(result.guarantee.promise)}")
-    lost = not_usable(result)
+    promise, lost = result.guarantee.promise, not_usable(result)
+    print(f"Wrote {plain(options.output)}: {plain(promise)}")
     for sentence in lost:
         print(plain(sentence))
     if lost and options.unit == "record" and not options.diagnose:

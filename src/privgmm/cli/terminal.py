@@ -48,6 +48,11 @@ class Watch:
         self._status = status
         self._words, self._spent, self._rows = "", 0.0, 0
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """How ``privgmm.release`` is to tell how far it is; not at all where nobody sees it."""
+        return {} if self._status is None else {"progress": self.passed, "stage": self.stage}
+
     def stage(self, words: str, spent: float) -> None:
         """Now ``words`` is done, and so much of the budget, 0 to 1, is spent."""
         self._words, self._spent, self._rows = words, spent, 0

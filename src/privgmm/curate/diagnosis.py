@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privgmm.curate.opened import OpenedRequest
-from privgmm.data.region import Region, stated_region
+from privgmm.data.region import Region
 from privgmm.model.columns import ABSENT
 from privgmm.types import Codes, Floats, Integers
 
@@ -36,10 +36,9 @@ class OutsideKernel:
 
 def diagnosis(request: OpenedRequest) -> tuple[str, ...]:
     """Sentences on what was clipped and what counted for nothing; of private rows, without any noise."""
-    if request.unit == "label":
+    if request.region is None:
         return ("Nothing is clipped at label level, where features are public.",)
-    region = stated_region(request.source.dim, **request.stated)
-    total = request.source.total(OutsideKernel(region))
+    total = request.source.total(OutsideKernel(request.region))
     counted, outside, by_column = int(total[0]), int(total[1]), total[2:]
     said = []
     unlisted = request.source.n_rows - counted

@@ -7,16 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.checks import whole
 from privgmm.curate.request import ReleaseRequest, stated, stated_columns
 from privgmm.data import ArraySource, Source
 from privgmm.data.opening import IN_MEMORY_BYTES, Opened, open_rows
-from privgmm.data.region import LARGEST, as_pair, stated_region
-from privgmm.errors import CautionWarning, ColumnsError, InputError, PrivacyLeakWarning
-from privgmm.model.columns import ABSENT, Column, Encoding
+from privgmm.data.region import Region, as_pair, stated_region
+from privgmm.errors import CautionWarning, InputError, PrivacyLeakWarning
+from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
 from privgmm.model.margins import Margins
 from privgmm.model.mixture import Mixture
@@ -47,7 +46,9 @@ class OpenedRequest:
     steps : preprocessing that is wanted
     columns : the features as stated
     labelled : whether rows have labels
+    plain : whether every cell is a number, no column having categories or missing cells
     person : whose rows are protected together; None where every row is its own
+    region : record level: where rows may lie, made of ``stated``
     prepared : at label level the preprocessed rows, a function of public features, made before anything is paid
     """
 
@@ -57,7 +58,9 @@ class OpenedRequest:
     steps: tuple[str | Step, ...]
     columns: tuple[Column, ...]
     labelled: bool
+    plain: bool
     person: PersonUnit | None = None
+    region: Region | None = None
     prepared: Prepared | None = None
 
     @property
@@ -110,12 +113,15 @@ class OpenedRequest:
         too, and how many of them count is protected; so is the number of rows where persons are
         exchanged. At label level who and what is usable is a function of the public features.
         """
+        return None if self.hides_number else self.source.n_units
+
+    @property
+    def hides_number(self) -> bool:
+        """Whether the number of rows or persons that count is protected."""
         counts_rows = self.person is not None and self.person.max_rows is not None
-        if self.adjacency == "add-remove":
-            return None
         if self.unit == "record" and (self.drop_bad or counts_rows):
-            return None
-        return self.source.n_units
+            return True
+        return self.adjacency == "add-remove"
 
     @property
     def in_memory(self) -> ArraySource:
@@ -152,7 +158,8 @@ def opened(asked: ReleaseRequest) -> OpenedRequest:
         raise InputError("The feature names must be a list of texts.")
     wanted = asked.preprocessing
     steps = check_wanted([wanted] if isinstance(wanted, str) else wanted)
-    asked.stage("reading the table", 0.0)
+    if asked.stage is not None:
+        asked.stage("reading the table", 0.0)
     rows = open_rows(
         asked.X,
         asked.y,
@@ -171,7 +178,10 @@ def opened(asked: ReleaseRequest) -> OpenedRequest:
     if steps or asked.mechanism == "published":
         rows = rows.loaded("Preprocessing" if steps else "The published method")
     region = {"bounds": told.bounds, "radius": asked.radius, "center": asked.center}
-    request = OpenedRequest(asked, rows, region, steps, told.columns, labelled, persons)
+    plain = all(column.plain for column in told.columns)
+    request = OpenedRequest(asked, rows, region, steps, told.columns, labelled, plain, persons)
+    if told.bounds is None:
+        return request
     return replace(request, stated={**region, "bounds": as_pair(told.bounds, request.by_column)})
 
 
@@ -198,8 +208,10 @@ def checked(request: OpenedRequest) -> OpenedRequest:
         raise InputError(
             "Components per class need classes; rows without labels have n_components instead."
         )
-    check_origins([step for step in request.steps if not isinstance(step, str)], request.unit)
-    if request.unit == "label" and len(request.classes) < 2:
+    unit = request.unit
+    if request.steps:
+        check_origins([step for step in request.steps if not isinstance(step, str)], unit)
+    if unit == "label" and len(request.classes) < 2:
         raise InputError(
             "Protecting labels needs at least two classes; state the class list, "
             "or use unit='record' to protect whole rows of one class."
@@ -207,11 +219,14 @@ def checked(request: OpenedRequest) -> OpenedRequest:
     n_units = request.public_units
     if n_units == 0:
         raise InputError("The table has no usable rows; give a table with data.")
-    if request.unit == "record":
-        stated_region(request.source.dim, **request.stated)
-        check_record_steps(request.steps, request.source.dim, **request.stated)
-    else:
-        _refuse_overflowing(request)
+    region = None
+    if unit == "record":
+        dim = request.source.dim
+        region = stated_region(dim, **request.stated)
+        if request.steps:
+            check_record_steps(request.steps, dim, **request.stated)
+    request.rows.check(public=unit == "label")
+    if unit == "label":
         stated = any(value is not None for value in request.stated.values())
         if stated and not (request.asked.published or {}).get("scalable"):
             _caution(
@@ -225,14 +240,13 @@ def checked(request: OpenedRequest) -> OpenedRequest:
             PrivacyLeakWarning,
             stacklevel=4,
         )
-    request.rows.check()
     prepared = None
-    if request.unit == "label" and request.steps:
+    if unit == "label" and request.steps:
         X = request.in_memory.X
         prepared = prepare(request.steps, X, "label", names=request.rows.feature_names)
-    bounds = request.stated["bounds"] if request.unit == "record" else None
+    bounds = request.stated["bounds"] if unit == "record" else None
     columns = stated_columns(request.columns, request.by_column, bounds)
-    return replace(request, columns=columns, prepared=prepared)
+    return replace(request, columns=columns, region=region, prepared=prepared)
 
 
 def _check_names(request: OpenedRequest) -> None:
@@ -257,20 +271,6 @@ def warn_of_delta(request: OpenedRequest, n_units: float | None) -> None:
 def _caution(sentence: str) -> None:
     # From here to the caller of privgmm.release.
     warnings.warn(sentence, CautionWarning, stacklevel=5)
-
-
-def _refuse_overflowing(request: OpenedRequest) -> None:
-    """Features are public here, so their size may be told; squares of larger ones are not numbers."""
-    for rows in request.rows.features.chunks():
-        there = rows != ABSENT
-        far = np.flatnonzero(np.abs(rows).max(axis=0, initial=0.0, where=there) > LARGEST)
-        if far.size:
-            problem = ColumnsError(
-                f"Column {{columns}} holds values beyond {LARGEST:g}; rescale it first.",
-                far.tolist(),
-            )
-            names = request.rows.feature_names
-            raise problem.named(names) if names else problem
 
 
 def person_unit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
 from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, SeededNoise
-from privgmm.proven.record.rounds import Grid, step_grid
 from privgmm.proven.uncertainty import Estimate
 from privgmm.releases import Guarantee
 from privgmm.transform import Standardise, Step
 from privgmm.transform.prepare import prepare
 from privgmm.types import Floats
+
+if TYPE_CHECKING:
+    from privgmm.proven.record.rounds import Grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,21 +41,16 @@ class Rows:
 
 def proven(request: OpenedRequest) -> Made:
     """Ask the curator until the budget is spent, and state what that is worth."""
+    asked, source, adjacency = request.asked, request.source, request.adjacency
     noise: NoiseSource = (
         OpenDPNoise() if request.asked.seed is None else SeededNoise(request.asked.seed)
     )
-    curator = Curator(
-        request.source,
-        noise,
-        request.adjacency,
-        request.asked.epsilon,
-        request.asked.delta,
-        request.asked.stage,
-    )
+    curator = Curator(source, noise, adjacency, asked.epsilon, asked.delta, asked.stage)
     rows = _prepared(request, curator)
-    curator.look_at(rows.source)
+    if rows.source is not source:
+        curator.look_at(rows.source)
     encoding = rows.encoding
-    if request.unit == "label" or all(column.plain for column in request.columns):
+    if request.unit == "label" or request.plain:
         found = _estimate(request, rows, curator)
     else:
         from privgmm.proven.record.mixed import release_mixed
@@ -61,6 +59,7 @@ def proven(request: OpenedRequest) -> Made:
             curator, rows.source, request.columns, len(request.classes), request.public_units,
             request.asked.objective,
         )  # fmt: skip
+    ran = curator.mechanisms
     weights, means, covariances, errors, parts, margins = found
     if rows.region is not None:
         means, covariances = rows.region.from_unit(means, covariances)
@@ -72,12 +71,12 @@ def proven(request: OpenedRequest) -> Made:
     guarantee = Guarantee(
         status="proven",
         unit=request.unit,
-        adjacency=request.adjacency,
+        adjacency=adjacency,
         epsilon=request.asked.epsilon,
         delta=request.asked.delta,
         mu=curator.mu,
         publishable=noise.publishable and not request.rows.classes_from_data,
-        mechanisms=curator.mechanisms,
+        mechanisms=ran,
         assumed_public=assumed_public(request),
         not_protected=limits(request),
         notes=notes(request, rows.steps),
@@ -85,7 +84,7 @@ def proven(request: OpenedRequest) -> Made:
         classes_from_data=request.rows.classes_from_data,
         person=request.person,
     )
-    if request.public_units is None:
+    if request.hides_number:
         warn_of_delta(request, curator.noisy_rows)
     mixture = Mixture(weights, means, covariances, request.classes)
     components = parts and ComponentMixture(Mixture(*parts[:3]), parts.owners, request.classes)
@@ -95,15 +94,15 @@ def proven(request: OpenedRequest) -> Made:
 def _prepared(request: OpenedRequest, curator: Curator) -> Rows:
     """Preprocess by the rules of the unit, then move the stated region to the unit ball."""
     if not request.steps:
-        plain = all(column.plain for column in request.columns)
-        if request.unit == "label" and not plain:
+        if request.unit == "label" and not request.plain:
             return _encoded(request)
         if request.unit == "label":
             return Rows(request.source, (), None, request.rows.features)
-        if not plain:
+        if not request.plain:
             return Rows(request.source, (), None, None)
-        region = stated_region(request.source.dim, **request.stated)
-        return Rows(MappedSource(request.source, region.to_unit), (), region, None)
+        assert request.region is not None
+        mapped = MappedSource(request.source, request.region.to_unit)
+        return Rows(mapped, (), request.region, None)
     memory = request.in_memory
 
     def pay(rows: Floats, lo: Floats, hi: Floats) -> Standardise:
@@ -141,7 +140,8 @@ def _estimate(request: OpenedRequest, rows: Rows, curator: Curator) -> Estimate:
     if rows.features is not None:
         from privgmm.proven.label import release_label
 
-        request.asked.stage("grouping the public features", 0.0)
+        if request.asked.stage is not None:
+            request.asked.stage("grouping the public features", 0.0)
         return release_label(
             rows.features,
             curator,
@@ -179,6 +179,9 @@ def _grid(columns: tuple[Column, ...], region: Region) -> Grid | None:
     """Bins for columns whose ranges were stated, whole steps each where steps were too; None without ranges."""
     if any(column.lo is None for column in columns):
         return None
+    # Imported here, as every mechanism is: a release loads the one that it runs.
+    from privgmm.proven.record.rounds import step_grid
+
     low, high, step = np.array(
         [
             (column.lo, column.hi, np.nan if column.step is None else column.step)

@@ -10,7 +10,6 @@ from privgmm.curate.diagnosis import diagnosis
 from privgmm.curate.opened import OpenedRequest, checked, opened
 from privgmm.curate.proven import proven
 from privgmm.curate.request import ReleaseRequest
-from privgmm.data.region import stated_region
 from privgmm.ledger import Charge, Table, digest_of
 from privgmm.ledger.ledger import charge_of
 from privgmm.privacy.accounting import mu_from_epsilon
@@ -87,9 +86,8 @@ def public_digest(request: OpenedRequest) -> str:
     """
     stated = request.labelled and not request.rows.classes_from_data
     bounds = None
-    if request.unit == "record":
-        region = stated_region(request.source.dim, **request.stated)
-        bounds = (region.center.tolist(), region.scale.tolist())
+    if request.region is not None:
+        bounds = (request.region.center.tolist(), request.region.scale.tolist())
     return digest_of(
         request.names or request.source.dim,
         request.label_name if request.labelled else None,

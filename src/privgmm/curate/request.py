@@ -21,7 +21,7 @@ from privgmm.privacy.accounting import check_epsilon_delta
 from privgmm.proven.mixtures import MOST, Wanted
 from privgmm.proven.objective import Objective
 from privgmm.transform import Step
-from privgmm.types import ClassName, Stage, Unit, no_stage
+from privgmm.types import ClassName, Stage, Unit
 
 MechanismName = Literal["proven", "published"]
 # "add" and "remove" alone are of the published method, which treats them apart.
@@ -126,7 +126,7 @@ class ReleaseRequest:
     person: Any = None
     count: Literal["persons", "rows"] = "persons"
     max_rows: int | None = None
-    stage: Stage = no_stage
+    stage: Stage | None = None
     diagnose: Callable[[tuple[str, ...]], None] | None = None
 
     def __post_init__(self) -> None:

@@ -2,14 +2,11 @@
 
 from privgmm.data.memory import table_from
 from privgmm.data.reading import iter_batches, read_table
-from privgmm.data.source import ArraySource, Codes, Integers, Kernel, Source, add_exactly
+from privgmm.data.source import ArraySource, Source, add_exactly
 from privgmm.data.table import Table
 
 __all__ = [
     "ArraySource",
-    "Codes",
-    "Integers",
-    "Kernel",
     "Source",
     "Table",
     "add_exactly",

@@ -200,11 +200,6 @@ def some_rows(n_rows: int, n: int, rng: np.random.Generator) -> Integers:
     return np.arange(n_rows) if n >= n_rows else np.sort(rng.choice(n_rows, n, replace=False))
 
 
-def subsample(features: Features, n: int, rng: np.random.Generator) -> Shared:
-    """Such rows, with how much each counts."""
-    return features.shared_at(some_rows(features.n_rows, n, rng))
-
-
 def rechunked(batches: Iterable[Floats], size: int) -> Iterator[Floats]:
     """The same rows with ``size`` in every chunk but the last."""
     waiting: list[Floats] = []

@@ -26,15 +26,15 @@ from privgmm.data.reading import Files, PathLike, describe, no_rows
 from privgmm.data.source import ArraySource, Source
 from privgmm.data.streamed import FileSource, Nothing, Progress, StreamedSource, no_progress
 from privgmm.data.table import Layout
-from privgmm.data.validate import finite_rows, unusable
+from privgmm.data.validate import finite_rows, refuse_overflowing, unusable
 from privgmm.errors import InputError
 from privgmm.model.columns import Column
 from privgmm.model.labels import find_classes, label_codes, label_positions
 from privgmm.model.mixture import class_names
 from privgmm.types import ClassName, Codes, Floats, PersonUnit
 
-# Files whose numbers take no more bytes than this in memory are read once and kept: a label-level
-# release passes over its table some fourteen times.
+# Files whose numbers take no more bytes than this in memory are read once and kept: every query and every
+# look at public features is a pass over the table.
 IN_MEMORY_BYTES = 1 << 28
 
 
@@ -69,8 +69,13 @@ class Opened:
             )
         return replace(self, source=self.source.loaded(what))
 
-    def check(self) -> None:
-        """Refuse unusable rows now, e.g. before a ledger is charged; rows in memory were checked."""
+    def check(self, public: bool = False) -> None:
+        """Refuse unusable rows now, e.g. before a ledger is charged; rows in memory were checked.
+
+        Where features are ``public`` their size may be told, and values whose squares are no numbers are refused.
+        """
+        if public:
+            refuse_overflowing(self.features.chunks(), self.feature_names)
         if isinstance(self.source, (StreamedSource, PersonSource)):
             self.source.check()
 

@@ -16,10 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.errors import InputError
-from privgmm.types import Codes as Codes
-from privgmm.types import Floats as Floats
-from privgmm.types import Integers as Integers
-from privgmm.types import Kernel as Kernel
+from privgmm.types import Codes, Floats, Integers, Kernel
 
 # Which of few different shares each row has.
 Kinds = NDArray[np.unsignedinteger[Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.data.names import shown
-from privgmm.errors import InputError
+from privgmm.data.region import LARGEST
+from privgmm.errors import ColumnsError, InputError
+from privgmm.model.columns import ABSENT
 from privgmm.model.labels import MISSING, UNKNOWN
 from privgmm.types import Codes, Floats, Integers
 
@@ -54,6 +56,19 @@ def as_numpy(column: Any) -> NDArray[Any]:
     if column.null_count == 0:
         return np.from_dlpack(column)
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def refuse_overflowing(chunks: Iterable[Floats], names: tuple[str, ...]) -> None:
+    """Refuse public features whose squares are no numbers; missing cells are of no concern."""
+    for rows in chunks:
+        there = rows != ABSENT
+        far = np.flatnonzero(np.abs(rows).max(axis=0, initial=0.0, where=there) > LARGEST)
+        if far.size:
+            problem = ColumnsError(
+                f"Column {{columns}} holds values beyond {LARGEST:g}; rescale it first.",
+                far.tolist(),
+            )
+            raise problem.named(names) if names else problem
 
 
 def finite_rows(X: Floats) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ ColumnType = Literal["number", "integer", "category"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column as declared in a schema file or implied by ``bounds`` (../shared/interface.md, "Schema file").
+    """One column as declared in a schema file or implied by ``bounds`` (docs/schema.md).
 
     Parameters
     ----------

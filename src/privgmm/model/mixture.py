@@ -16,8 +16,7 @@ from scipy.special import logsumexp
 from privgmm.checks import by_name, checked_count, numbers, utf8
 from privgmm.errors import InputError
 from privgmm.model.sampling import class_codes, draw_rows, generator
-from privgmm.types import ClassName as ClassName
-from privgmm.types import Floats as Floats
+from privgmm.types import ClassName, Floats
 
 if TYPE_CHECKING:
     from privgmm.model.picture import Picture
@@ -88,10 +87,11 @@ class Mixture(ClassScores):
         classes: Sequence[ClassName] | NDArray[np.generic] | None = None,
         feature_names: Sequence[str] = (),
     ) -> None:
+        stated = None if classes is None else class_names(classes)
         w, mu, sigma = (
             numbers(values, "Mixture parameters") for values in (weights, means, covariances)
         )
-        names = tuple(range(w.size)) if classes is None else class_names(classes)
+        names = tuple(range(w.size)) if stated is None else stated
         _check_shapes(w, mu, sigma, names)
         if feature_names and len(feature_names) != mu.shape[1]:
             raise InputError(f"{mu.shape[1]} features need as many names.")
@@ -261,19 +261,6 @@ def component_kl(q: Mixture, p: Mixture) -> Floats:
         log_det = 2 * np.log(np.diagonal(p.cholesky[k]) / np.diagonal(q.cholesky[k])).sum()
         out[k] = 0.5 * (size - q.dim + log_det) if np.isfinite(size) else np.inf
     return np.maximum(out, 0.0)
-
-
-def kl_divergence_monte_carlo(
-    q: Mixture, p: Mixture, n: int = 100_000, seed: int = 0
-) -> tuple[float, float]:
-    """Estimate KL(q || p) of the joint law from n draws; returns (estimate, standard error)."""
-    p = _aligned(q, p)
-    X, y = q.sample(n, seed=seed)
-    position = {name: k for k, name in enumerate(q.classes)}
-    codes = np.array([position[name] for name in y.tolist()], dtype=np.intp)
-    rows = np.arange(n)
-    ratio = q.log_joint(X)[rows, codes] - p.log_joint(X)[rows, codes]
-    return float(ratio.mean()), float(ratio.std(ddof=1) / np.sqrt(n))
 
 
 def _aligned(q: Mixture, p: Mixture) -> Mixture:

@@ -25,7 +25,7 @@ _TYPES = ("number", "integer", "category", "drop")
 
 @dataclass(frozen=True)
 class Schema:
-    """Label, classes, person and columns of a table, as stated (../shared/interface.md, "Schema file").
+    """Label, classes, person and columns of a table, as stated (docs/schema.md).
 
     Parameters
     ----------

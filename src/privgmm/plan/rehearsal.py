@@ -19,11 +19,11 @@ from privgmm.plan.invent import Ranges, Shape, check_shape, invent, reach
 from privgmm.privacy.accounting import epsilon_from_mu, mu_from_epsilon
 from privgmm.types import Codes, Floats, Unit
 
-# Larger tables are rehearsed on so many numbers with as much more budget: what a release is off by goes
-# by rows times mu (tests/plan compares the two).
+# A table of more numbers is rehearsed on so many, with mu larger in the same proportion: the error of a release depends on
+# rows times mu (tests/plan compares the two).
 LARGEST_CELLS = 1 << 22
-# Where results scatter, up to so many times the rehearsals: until the logarithm of the typical error, and
-# of KL, is known to about a fifth.
+# Where results scatter, rehearsals are repeated, up to so many times as often as asked, until the standard error of the
+# logarithm of the typical error, and of KL, is below SCATTER.
 MOST_TIMES = 4
 SCATTER = 0.2
 # Rows that tell how often a released model names the right class.

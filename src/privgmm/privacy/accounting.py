@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cache
 
 from privgmm.checks import real
 from privgmm.errors import InputError
@@ -46,7 +45,6 @@ def check_epsilon_delta(epsilon: float, delta: float) -> None:
         )
 
 
-@cache
 def mu_from_epsilon(epsilon: float, delta: float) -> float:
     """The largest mu whose Gaussian trade-off is inside (epsilon, delta), slack set aside."""
     from dp_accounting import get_sigma_gaussian

@@ -11,7 +11,6 @@ from privgmm.errors import BudgetError, InputError
 from privgmm.privacy.accounting import (
     SLACK_SHARE,
     TV_LIMIT,
-    check_epsilon_delta,
     compose,
     discretisation_slack,
     mu_from_epsilon,
@@ -19,7 +18,7 @@ from privgmm.privacy.accounting import (
 )
 from privgmm.privacy.noise import NoiseSource
 from privgmm.queries import Counting, Query
-from privgmm.types import Adjacency, Floats, Mechanism, Stage, no_stage
+from privgmm.types import Adjacency, Floats, Mechanism, Stage
 
 # Every coordinate is multiplied up until its noise spans at least this many grid steps, which
 # makes the difference between discrete and continuous noise negligible (integer-noise.md).
@@ -50,9 +49,8 @@ class Curator:
         adjacency: Adjacency,
         epsilon: float,
         delta: float,
-        stage: Stage = no_stage,
+        stage: Stage | None = None,
     ) -> None:
-        check_epsilon_delta(epsilon, delta)
         self._source = source
         self._noise = noise
         self.adjacency: Adjacency = adjacency
@@ -85,9 +83,11 @@ class Curator:
         spent = compose(record.mu for record in self._records)
         return math.sqrt(max(self.mu**2 - spent**2, 0.0))
 
-    def _share_spent(self, until: int | None = None) -> float:
-        """The part of the budget, in squares of mu, that the answers (but the last, -1) took."""
-        return min(1.0, sum(record.mu**2 for record in self._records[:until]) / self.mu**2)
+    def _tell(self, words: str, until: int | None = None) -> None:
+        """What is being done, and the part of the budget, in squares of mu, that the answers (but the last, -1) took."""
+        if self._stage is not None:
+            spent = sum(record.mu**2 for record in self._records[:until]) / self.mu**2
+            self._stage(words, min(1.0, spent))
 
     def answer(self, query: Query, mu: float) -> Floats:
         """T(D) plus Gaussian noise of standard deviation steps * sensitivity / mu, in grid units."""
@@ -115,10 +115,10 @@ class Curator:
         # The cost is written down before anything is drawn: a crash can waste budget, not leak.
         self._distance = distance
         self._records.append(Mechanism(query.name, len(fine), sensitivity, sigma, mu))
-        self._stage(f"asking for {query.name}", self._share_spent(-1))
+        self._tell(f"asking for {query.name}", -1)
         exact = self._source.fixed_point(query.kernel, shift)
         answer = _noised(exact, shift, fine, multipliers, self._noise)
-        self._stage("weighing the noisy answers", self._share_spent())
+        self._tell("weighing the noisy answers")
         if isinstance(query, Counting):
             self.noisy_rows = query.rows_in(answer)
         return answer

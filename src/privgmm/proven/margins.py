@@ -30,17 +30,18 @@ SHAPES = (
     (2.0, 1.5, 1.0),
     (0.3, 3.0, 2.0),
 )
-# Part of b that is a bell of three times the width: tails that a bell has not.
+# Part of b that is a bell of three times the width, for columns whose tails are heavier than a bell's.
 _TAILS = 0.03
-# The logarithm of no mass at all.
+# Stands for the logarithm of zero.
 _NOTHING = -80.0
 # Gauss-Newton turns, and the largest step of f in one of them.
 _TURNS, _STEP = 12, 1.5
-# Newton's turns of a tilt, how often a step is halved at most, and what is no gain (in nats) any more.
+# A tilt takes at most so many Newton steps, each halved at most so often, and ends when a step gains less than this (nats).
 _TILTS, _HALVINGS, _STILL = 30, 30, 1e-7
-# A released mean and second moment are known no better than this, in deviations: shapes need not break for less.
+# A released mean and second moment are known no better than this, in deviations, so no shape is bent to meet them more closely.
 LEAST_ERROR = 0.01
-# So many rows at least stand behind every value of a column that a label-level file holds: statistical offices' usual least.
+# So many rows at least stand behind every value of a column that a label-level file holds, the least that
+# statistical offices usually ask for.
 _TOGETHER = 5
 
 

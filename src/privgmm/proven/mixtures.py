@@ -22,7 +22,7 @@ _RIDGE = 1e-4  # of a unit variance, so that duplicated rows do not make a compo
 # Steps of EM at sizes that are only passed through.
 _PASSING = 10
 _ALL = 100
-# Steps of EM that end only when they gain less than this in nats per row, or are so many.
+# The last run of EM ends when a step gains less than this, in nats per row, or after so many steps.
 _PATIENT, _LITTLE = 300, 1e-5
 # A number for every class, or "auto": as many as rows and noise can carry.
 Wanted = int | Literal["auto"]

@@ -171,7 +171,7 @@ def _components(n_classes: int, signal: float) -> int:
 
 
 def _steps(signal: float) -> int:
-    """Rounds of EM: where rows are few, noise undoes what more would find."""
+    """How many rounds of EM: fewer where rows are few, since each round then adds more noise than it gains."""
     return min(max(int(signal / TUNING.signal_per_step), 1), TUNING.steps)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from privgmm.types import Adjacency as Adjacency
-from privgmm.types import Floats, Kernel
+from privgmm.types import Adjacency, Floats, Kernel
 
 
 class Query(Protocol):

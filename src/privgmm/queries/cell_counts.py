@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Partition:
     sizes: tuple[int, ...]
     keys: Integers
 
-    @property
+    @cached_property
     def n_cells(self) -> int:
         """The number of cells."""
         return int(self.keys.size)

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privgmm.types import Mechanism, PersonUnit, Status
-from privgmm.types import Unit as Unit
+from privgmm.types import Mechanism, PersonUnit, Status, Unit
 
 _PERSON_NEIGHBOURS = {
     "label": "two tables that differ in the labels of the rows of one {}, features being equal",

@@ -69,7 +69,7 @@ class Release:
     encoding: Encoding | None = None
 
     def __post_init__(self) -> None:
-        dim = self.mixture.dim
+        n_classes, dim = self.mixture.means.shape
         first = self.preprocessing[0].dim if self.preprocessing else dim
         names = tuple(self.feature_names or (f"x{j}" for j in range(first or dim)))
         if self.encoding is not None and len(self.encoding.columns) != len(names):
@@ -88,11 +88,13 @@ class Release:
         if len(columns) != len(names):
             raise InputError("The stated columns must be the features, in their order.")
         # A release whose features are renamed keeps what was stated of them.
-        columns = tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True))
-        if self.margins is not None and self.margins.quantiles.shape[:2] != (
-            self.mixture.n_classes,
-            self._drawn,
-        ):
+        columns = tuple(
+            c if c.name == name else replace(c, name=name)
+            for c, name in zip(columns, names, strict=True)
+        )
+        # A sampled row has the model's numbers, and its choices among rare levels.
+        drawn = dim + (0 if self.encoding is None else len(self.encoding.choices))
+        if self.margins is not None and self.margins.quantiles.shape[:2] != (n_classes, drawn):
             raise InputError("The margins must be of the mixture's classes and columns.")
         order = self.order
         if sorted(order) != sorted((*names, self.label_name)):
@@ -137,11 +139,6 @@ class Release:
             return self.in_columns(self.model.draw(parts, rng)), self.model.owners[parts]
         codes = class_codes(self.mixture, n, per_class, rng)
         return self.in_columns(self.margins.draw(codes, rng)), codes
-
-    @property
-    def _drawn(self) -> int:
-        """How many numbers a sampled row has: the model's, and the choices among rare levels."""
-        return self.mixture.dim + (0 if self.encoding is None else len(self.encoding.choices))
 
     def model_column(self, j: int) -> int:
         """Where column j of the user's stands in the model."""

@@ -21,9 +21,9 @@ def number(value: float, digits: int = 4) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", _MINUS)
 
 
-def padded(value: float, digits: int = 4) -> str:
-    """Exactly ``digits`` significant digits, trailing zeros kept, as tables of measurements have them."""
-    return f"{value:#.{digits}g}".rstrip(".").replace("-", _MINUS)
+def padded(value: float) -> str:
+    """Exactly four significant digits, trailing zeros kept, as tables of measurements have them."""
+    return f"{value:#.4g}".rstrip(".").replace("-", _MINUS)
 
 
 def column(values: list[float], digits: int = 4) -> list[str]:

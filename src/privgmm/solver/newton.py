@@ -17,7 +17,7 @@ The barrier tau * sum ln p keeps p positive; t_n stands for the slack 1 - s_n wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,10 +84,25 @@ def warm_up(Z: Floats, p: Floats, steps: int) -> tuple[Floats, Floats]:
     return p / p.sum(), s
 
 
-def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
+class AxisPairs(NamedTuple):
+    """a <= b of all pairs of axes, and the square root of how often each stands for (a, b)."""
+
+    rows: NDArray[np.intp]
+    cols: NDArray[np.intp]
+    multiplicity: Floats
+
+    @staticmethod
+    def of(d: int) -> AxisPairs:
+        """For d axes."""
+        axis = np.arange(d)
+        rows, cols = np.nonzero(axis[:, None] <= axis)
+        return AxisPairs(rows, cols, np.where(rows == cols, 1.0, np.sqrt(2.0)))
+
+
+def solve_dual(Z: Floats, p: Floats, tol: float, pairs: AxisPairs) -> DualPoint:
     """Maximise the dual over p from a positive start, until max_n s_n <= (1 + tol) tr M^(1/2)."""
     m, d = Z.shape
-    rows, cols, multiplicity = _pairs(d)
+    rows, cols, multiplicity = pairs
     ones = np.ones(d)
     r, U = spectrum(Z, p)
     # The best multiple of p on its ray makes the p-average of s equal to one.
@@ -137,13 +152,6 @@ def solve_dual(Z: Floats, p: Floats, tol: float) -> DualPoint:
     p, r, U = best
     total = p.sum()
     return DualPoint(p / total, r / np.sqrt(total), U, step)
-
-
-@cache
-def _pairs(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """a <= b of all pairs of axes, and the square root of how often each stands for (a, b)."""
-    rows, cols = np.triu_indices(d)
-    return rows, cols, np.where(rows == cols, 1.0, np.sqrt(2.0))
 
 
 def _newton_direction(Q: Floats, diagonal: Floats, rhs: Floats) -> Floats | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privgmm.solver.newton import DualPoint, solve_dual, spectrum, warm_up
+from privgmm.solver.newton import AxisPairs, DualPoint, solve_dual, spectrum, warm_up
 from privgmm.solver.points import Rows, Survey, farthest, quadratic_forms
 from privgmm.solver.whitening import Whitening
 from privgmm.types import Floats
@@ -97,9 +97,9 @@ def _solve_pool(Z: Floats, live: Live, tol: float) -> tuple[Live, DualPoint, int
     """The dual over the points of the pool, and the steps it took."""
     # A few at a time: a step on m points costs m^2 or more, and most that enter leave again.
     limit, steps = max(64, 4 * Z.shape[1]), 0
-    at, p = live.at, live.p
+    at, p, pairs = live.at, live.p, AxisPairs.of(Z.shape[1])
     for round_ in range(_MAX_ROUNDS):
-        dual = solve_dual(Z[at], p, tol / 2)
+        dual = solve_dual(Z[at], p, tol / 2, pairs)
         p, steps = dual.multipliers, steps + dual.steps
         scores = quadratic_forms(Z, dual.U / np.sqrt(dual.r))
         if scores.max() <= (1 + tol) * dual.trace or round_ == _MAX_ROUNDS - 1:

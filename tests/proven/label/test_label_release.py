@@ -78,6 +78,7 @@ def both(mixture: Mixture, fitted: Mixture) -> tuple[float, float]:
     return kl_divergence(mixture, fitted), kl_divergence(fitted, mixture)
 
 
+@pytest.mark.slow
 def test_synthetic_mixtures_at_epsilon_one() -> None:
     got = []
     for seed in range(700, 705):
@@ -108,6 +109,7 @@ def test_overlapping_classes_are_released_by_moments() -> None:
     assert sum(both(large, fit(X, y))) < 0.02
 
 
+@pytest.mark.slow
 def test_kl_falls_with_epsilon_and_with_rows() -> None:
     got: dict[tuple[int, float], list[float]] = {}
     for seed in range(3):
@@ -159,6 +161,7 @@ EDGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDGES)
 def test_tables_at_the_edge(name: str) -> None:
     X, y, n_classes = EDGES[name]
@@ -197,6 +200,7 @@ def shapes_that_follow_no_cluster(name: str, n: int) -> tuple[np.ndarray, np.nda
     return X, (rng.random(n) < np.where(X[:, 0] > 0, 0.8, 0.3)).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["random labels", "threshold of a column", "a class of the far tail", "one 0/1 column"],

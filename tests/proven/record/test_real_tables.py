@@ -77,6 +77,7 @@ def test_a_table_of_any_shape_is_released_close_in_both_directions(name):
     np.testing.assert_allclose(r.mixture.weights, np.bincount(y) / len(y), atol=0.02)
 
 
+@pytest.mark.slow
 def test_small_classes_borrow_the_shape_that_large_ones_have_in_common(monkeypatch):
     rng = np.random.default_rng(4)
     n = np.array([6000, 6000, 250])

@@ -116,6 +116,7 @@ def test_exact_noise_from_the_system_works_too() -> None:
     assert privgmm.kl_divergence(q, privgmm.fit(X, y)) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
 def test_private_em_finds_blobs(adjacency: str) -> None:
     rng = np.random.default_rng(4)

@@ -59,7 +59,7 @@ def pure_posterior(
         _sweep(G, z, E, n_labels, 1.0, rng)
         draws[t] = z
     flat = draws.reshape(-1, n_components)
-    missing = n_classes - np.array([np.unique(one[one < n_classes]).size for one in flat])
+    missing = n_classes - sum((flat == k).any(axis=1) for k in range(n_classes))
     least = int(missing.min())
     weight = np.exp(-tuning.absent * (missing - least))
     kept = flat[rng.choice(len(flat), len(flat), p=weight / weight.sum())]
@@ -76,7 +76,7 @@ def _sweep(
 ) -> None:
     """One Gibbs pass over the components of every chain; z and the residuals E change in place."""
     chains = np.arange(z.shape[0])
-    n_classes = E.shape[2]
+    n_cells, n_classes = E.shape[1:]
     gumbel = rng.gumbel(size=(z.shape[1], z.shape[0], n_labels))
     for m in rng.permutation(z.shape[1]):
         g = G[:, m]
@@ -84,7 +84,8 @@ def _sweep(
         E[chains[on], :, z[on, m]] += g
         # ln likelihood of class k, up to a constant: E_k g; of no class: g g / 2.
         score = np.full((chains.size, n_labels), g @ g / 2)
-        score[:, :n_classes] = np.tensordot(E, g, axes=(1, 0))
+        each = E.transpose(0, 2, 1).reshape(-1, n_cells) @ g[:, None]
+        score[:, :n_classes] = each.reshape(-1, n_classes)
         z[:, m] = np.argmax(score / temperature + gumbel[m], axis=1)
         on = z[:, m] < n_classes
         E[chains[on], :, z[on, m]] -= g
@@ -141,7 +142,7 @@ def bell_shaped(
     """
     parts = moments_under(X, responsibilities * shares[:, None])
     n, d = float(shares.sum()), X.shape[1]
-    # Shapes lean on that of all rows by d + 2 rows, so that few rows do not make a sharp class.
+    # The shape of all rows counts as d + 2 rows of every class, so that few rows do not make a sharp class.
     base = (d + 2) * moments_under(X, shares[:, None]).covariances(scale)
 
     def log_prior(assignments: NDArray[np.intp]) -> Floats:

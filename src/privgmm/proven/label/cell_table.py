@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-from privgmm.data.features import Features
-from privgmm.data.source import Codes
 from privgmm.privacy import Curator
 from privgmm.proven.label.tuning import Tuning
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
-from privgmm.types import Floats
+from privgmm.types import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,23 +79,15 @@ def count_cells(
 ) -> CellTable:
     """Ask for label counts per cell: a flip moves one row between classes, sensitivity sqrt 2.
 
-    Where totals are public the noise is moved onto them, which makes it smaller. With rows of
-    unlisted labels they are not: then the sums over the classes keep their noise.
+    Where every label is listed a cell's counts add up to its public size: they are moved by equal parts until they
+    do, which takes a part of the noise away. With rows of unlisted labels the sums are private and stay noisy.
     """
     query = CellCountsQuery(CellCounts(cells, n_classes))
+    sigma = np.full(sizes.size, query.sensitivity("label") / mu)
     table = curator.answer(query, mu).reshape(-1, n_classes)
     if totals_public:
         table += (sizes - table.sum(axis=1))[:, None] / n_classes
-    sigma = np.full(sizes.size, query.sensitivity("label") / mu)
     return CellTable(table, sizes, sigma, totals_public)
-
-
-def cell_sizes(features: Features, cells: Partition) -> Floats:
-    """(cells,) public number of rows in each cell, or of persons where several rows are one's."""
-    sizes = np.zeros(cells.n_cells)
-    for rows, shares in features.shared_chunks():
-        sizes += np.bincount(cells(rows), shares, minlength=cells.n_cells)
-    return sizes
 
 
 def class_shares(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> Floats:

@@ -6,7 +6,9 @@ Under Definition 1 neighbours share all x_n, so everything in this file is free:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import softmax
@@ -15,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from privgmm.data.features import Features, as_features, some_rows
-from privgmm.proven.label.statistics import column_scale
+from privgmm.proven.label.statistics import Moments, column_scale, moments_under
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
 from privgmm.queries.cell_counts import Partition, joint_codes
@@ -61,6 +63,36 @@ class PublicView:
     scale: Floats  # (d,) spreads of the columns
     models: tuple[Clustering, ...]  # candidate explanations of the labels
     cells: Partition  # what the noisy table counts
+    sizes: Floats  # (cells,) number of rows in each, or of persons where several rows are one's
+    whole: Moments  # of all rows together
+
+    @cached_property
+    def overlaps(self) -> list[tuple[Floats, Floats]]:
+        """Of every model G = A^T R, (cells, components) expected rows of each component in each cell,
+        and (cells,) the variance sum_n 1 - sum_m r_nm^2 of labels that are drawn from R; rows by their shares.
+
+        A pass over all rows unless ``rows`` are all of them, made when a table is first weighed by the models.
+        """
+        n_cells, taken = self.sizes.size, self.rows.shape[0] == self.features.n_rows
+        overlaps = [(np.zeros((n_cells, model.size)), np.zeros(n_cells)) for model in self.models]
+        for rows, shares in [(self.rows, self.shares)] if taken else self.features.shared_chunks():
+            cells = self.cells(rows)
+            found = self.responsibilities if taken else self._responsibilities(rows)
+            for (G, unsure), R in zip(overlaps, found, strict=True):
+                unsure += np.bincount(
+                    cells, shares**2 * (1 - (R**2).sum(axis=1)), minlength=n_cells
+                )
+                for m in range(R.shape[1]):
+                    G[:, m] += np.bincount(cells, shares * R[:, m], minlength=n_cells)
+        return overlaps
+
+    @cached_property
+    def responsibilities(self) -> list[Floats]:
+        """Of every model for ``rows``, which are few enough to keep."""
+        return list(self._responsibilities(self.rows))
+
+    def _responsibilities(self, rows: Floats) -> Iterator[Floats]:
+        return (model.responsibilities(rows) for model in self.models)
 
 
 def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -> PublicView:
@@ -79,7 +111,7 @@ def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -
     k_scale = np.full_like(scale, scale.mean())
     if scale.max() > tuning.comparable * scale.min():
         k_scale = scale
-    rough = rows.size * features.dim * n_classes > tuning.rough
+    rough = rows.size * rows.shape[1] * n_classes > tuning.rough
     times = tuning.rough_times if rough else (1, 2, 3) if few else (1, 2)
     # One thread: so few rows gain nothing from more, and sums then round the same everywhere.
     with threadpool_limits(limits=1):
@@ -98,9 +130,9 @@ def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -
         cuts = [means[0], best, further[0] if further else mixtures[-1]]
     else:
         cuts = means[-1:] if rough else means[:2]
-    cells = _refinement(features, cuts)
     models = (*mixtures, *means)
-    return PublicView(features, n_classes, numbers, rows, shares, scale, models, cells)
+    described = _refinement(features, cuts)
+    return PublicView(features, n_classes, numbers, rows, shares, scale, models, *described)
 
 
 def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:
@@ -141,7 +173,16 @@ def _clusterings(found: list[Fitted], scale: Floats, origin: Floats) -> list[Clu
     return [Clustering(rule, True) for rule in rules]
 
 
-def _refinement(features: Features, cuts: list[Clustering]) -> Partition:
-    rules, sizes = tuple(c.rule for c in cuts), tuple(c.size for c in cuts)
-    keys = [np.unique(joint_codes(rows, rules, sizes)) for rows in features.chunks()]
-    return Partition(rules, sizes, np.unique(np.concatenate(keys)))
+def _refinement(features: Features, cuts: list[Clustering]) -> tuple[Partition, Floats, Moments]:
+    """The cells, how many rows each holds, and the moments of all rows, in one pass over them."""
+    rules, codes = tuple(c.rule for c in cuts), tuple(c.size for c in cuts)
+    held, moments = [], []
+    for rows, shares in features.shared_chunks():
+        keys, at = np.unique(joint_codes(rows, rules, codes), return_inverse=True)
+        held.append((keys, np.bincount(at.ravel(), shares)))
+        moments.append(moments_under(rows, shares[:, None]))
+    every = np.unique(np.concatenate([keys for keys, _ in held]))
+    sizes = np.zeros(every.size)
+    for keys, counts in held:
+        sizes[np.searchsorted(every, keys)] += counts
+    return Partition(rules, codes, every), sizes, Moments.total(moments)

@@ -23,10 +23,12 @@ from privgmm.types import Floats
 class LabelModel:
     """A clustering, its share of the posterior, draws (S, M) of the class of each component, and how badly it fits.
 
+    responsibilities : (n, M) of the view's rows
     excess : chi-square of the table under its best draw, in standard deviations above what noise explains
     """
 
     clustering: Clustering
+    responsibilities: Floats
     share: float
     draws: Assignments
     excess: float
@@ -39,18 +41,11 @@ def label_models(
     likelier); shares add up to one."""
     posteriors, evidence, excess = [], [], []
     n_labels = table.n_labels
-    for (G, unsure), model in zip(_overlaps(view), view.models, strict=True):
+    for (G, unsure), R in zip(view.overlaps, view.responsibilities, strict=True):
         # A model is never quite right: some rows of a cell carry other labels than it says.
         sd = np.sqrt(table.sigma**2 + unsure + tuning.misfit * G.sum(axis=1))[:, None]
         found = pure_posterior(G / sd, table.counts / sd, n_labels, tuning, rng)
-        likely = bell_shaped(
-            view.rows,
-            view.shares,
-            model.responsibilities(view.rows),
-            n_labels,
-            view.scale,
-            tuning.belief,
-        )
+        likely = bell_shaped(view.rows, view.shares, R, n_labels, view.scale, tuning.belief)
         posteriors.append(reweighted(found, likely, rng))
         volume = (n_labels - 1) * float(np.log(sd).sum())
         evidence.append(posteriors[-1].log_evidence - volume)
@@ -59,8 +54,10 @@ def label_models(
     share[share < tuning.negligible_model] = 0
     share /= share.sum()
     return [
-        LabelModel(model, float(s), p.draws, e)
-        for model, s, p, e in zip(view.models, share, posteriors, excess, strict=True)
+        LabelModel(model, R, float(s), p.draws, e)
+        for model, R, s, p, e in zip(
+            view.models, view.responsibilities, share, posteriors, excess, strict=True
+        )
         if s > 0
     ]
 
@@ -76,13 +73,13 @@ def _excess(G: Floats, T: Floats, draws: Assignments, totals_public: bool) -> fl
     return float((min(fits) - free) / np.sqrt(2 * free))
 
 
-def expected_labels(models: list[LabelModel], rows: Floats, n_labels: int) -> Floats:
-    """(n, L) probabilities of the labels of the rows, over models and assignments."""
-    out = np.zeros((rows.shape[0], n_labels))
+def expected_labels(models: list[LabelModel], n_labels: int, rows: Floats | None = None) -> Floats:
+    """(n, L) probabilities of the labels of the rows (by default the view's), over models and assignments."""
+    out = 0.0
     for model in models:
-        carried = np.eye(n_labels)[model.draws].mean(axis=0)
-        out += model.share * (model.clustering.responsibilities(rows) @ carried)
-    return out
+        R = model.responsibilities if rows is None else model.clustering.responsibilities(rows)
+        out = out + model.share * (R @ np.eye(n_labels)[model.draws].mean(axis=0))
+    return np.asarray(out)
 
 
 def pure_draws(
@@ -98,18 +95,14 @@ def pure_draws(
     are what (eq2) would give on this very table, and tell how far off the release may be.
     """
     picks = rng.choice(len(models), tuning.draws, p=[model.share for model in models])
-    few = view.features.n_rows <= tuning.fit_rows
-    rows, shares = (
-        view.features.shared_at(np.arange(view.features.n_rows))
-        if few
-        else (view.rows, view.shares)
-    )
+    rows, shares = view.rows, view.shares
+    few = rows.shape[0] == view.features.n_rows
     guarded: list[Draws] = []
     plain: list[Draws] = []
     for j in np.unique(picks):
-        draws, model = models[j].draws, models[j].clustering
+        draws, model, R = models[j].draws, models[j].clustering, models[j].responsibilities
         chosen = draws[rng.integers(0, len(draws), int((picks == j).sum()))]
-        weighed, drawn = _refits(rows, shares, model, chosen, n_labels, tuning, rng)
+        weighed, drawn = _refits(rows, shares, R, chosen, n_labels, tuning, rng)
         told = Draws.of(drawn, view.scale)
         if few:
             guarded.append(Draws.of(weighed, view.scale))
@@ -123,7 +116,7 @@ def pure_draws(
         ]
         each, some = (
             Moments.total(parts),
-            moments_under(rows, model.responsibilities(rows) * shares[:, None]),
+            moments_under(rows, R * shares[:, None]),
         )
         whole = Draws.of([each.merged(z, n_labels) for z in chosen], view.scale)
         part = Draws.of([some.merged(z, n_labels) for z in chosen], view.scale)
@@ -162,32 +155,17 @@ def mixed_draws(
     )
 
 
-def _overlaps(view: PublicView) -> list[tuple[Floats, Floats]]:
-    """Of every model G = A^T R, (cells, components) expected rows of each component in each cell,
-    and (cells,) the variance sum_n 1 - sum_m r_nm^2 of labels that are drawn from R; rows by their shares."""
-    n_cells = view.cells.n_cells
-    overlaps = [(np.zeros((n_cells, model.size)), np.zeros(n_cells)) for model in view.models]
-    for rows, shares in view.features.shared_chunks():
-        cells = view.cells(rows)
-        for (G, unsure), model in zip(overlaps, view.models, strict=True):
-            R = model.responsibilities(rows)
-            unsure += np.bincount(cells, shares**2 * (1 - (R**2).sum(axis=1)), minlength=n_cells)
-            for m in range(model.size):
-                G[:, m] += np.bincount(cells, shares * R[:, m], minlength=n_cells)
-    return overlaps
-
-
 def _refits(
     X: Floats,
     shares: Floats,
-    model: Clustering,
+    responsibilities: Floats,
     draws: Assignments,
     n_labels: int,
     tuning: Tuning,
     rng: np.random.Generator,
 ) -> tuple[list[Moments], list[Moments]]:
     """Count, mean and covariance of every class, once per drawn assignment (S, M): rows weighed at random, and not."""
-    cumulative = model.responsibilities(X).cumsum(axis=1)[:, :-1]
+    cumulative = responsibilities.cumsum(axis=1)[:, :-1]
     weighed, plain = [], []
     for z in draws:
         component = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)

@@ -4,7 +4,7 @@
 2. Moments, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
    classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
    Else the same cells are counted again, and labels follow a clustering, or the cells if those are mixed (pure.py).
-3. Posterior draws of (eq2)'s values become a release (decide.py) and its uncertainty.
+3. Posterior draws of (eq2)'s values become a release (statistics.py) and its uncertainty.
 4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
 With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
 (eq2)'s fit on any table. This file sees features and noisy answers, never labels.
@@ -18,7 +18,7 @@ import numpy as np
 
 from privgmm.data.features import Features, some_rows
 from privgmm.privacy import Curator
-from privgmm.proven.label.cell_table import CellTable, cell_sizes, class_shares, count_cells
+from privgmm.proven.label.cell_table import CellTable, class_shares, count_cells
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
 from privgmm.proven.label.pure import expected_labels, label_models, mixed_draws, pure_draws
@@ -69,11 +69,10 @@ def release_view(
     """``release_label`` for whoever releases labels of the same features more than once."""
     n_classes = view.n_classes
     budget = curator.remaining_mu
-    sizes = cell_sizes(view.features, view.cells)
     rng = np.random.default_rng(_SEED)
 
     def count(mu: float) -> CellTable:
-        return count_cells(curator, view.cells, sizes, n_classes, mu, totals_public)
+        return count_cells(curator, view.cells, view.sizes, n_classes, mu, totals_public)
 
     table = count(budget * math.sqrt(tuning.first_share))
     if _moments_pay(view, table, curator.remaining_mu, tuning, rng):
@@ -82,21 +81,21 @@ def release_view(
     else:
         table = table.with_another(count(curator.remaining_mu))
         models = label_models(view, table, tuning, rng)
-        # Two signs that labels do not follow the clusters; errors heed either, the release itself both.
+        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show, and its errors are
+        # told more widely where one does.
         signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
         if all(signs):
             draws, soft = mixed_draws(view, table, tuning, rng)
             told, widen = draws, tuning.widen_cells
         else:
             draws, told = pure_draws(view, models, table.n_labels, tuning, rng)
-            soft = expected_labels(models, view.rows, table.n_labels)
+            soft = expected_labels(models, table.n_labels)
             widen = tuning.widen_clusters
             if any(signs):
                 told = Draws.together([told, mixed_draws(view, table, tuning, rng)[0]])
         labelled = Labelled(view.numbers, view.rows, view.shares, soft)
     draws, told = draws.of_classes(n_classes), told.of_classes(n_classes)
-    whole = [moments_under(rows, w[:, None]) for rows, w in view.features.shared_chunks()]
-    released = decide(draws, Moments.total(whole), view.scale, objective, tuning)
+    released = decide(draws, view.whole, view.scale, objective, tuning)
     found = uncertainty(told.counts, told.means, told.covariances, released, widen)
     parts = None if components == 1 else label_components(labelled, released, components)
     if steps is None or (parts is not None and parts.owners.size > n_classes):
@@ -201,7 +200,7 @@ class _Guesses:
         cells = self.view.cells(rows)
         found = [shares[cells] for shares in self.shares]
         if self.models:
-            found.append(expected_labels(self.models, rows, self.table.n_labels))
+            found.append(expected_labels(self.models, self.table.n_labels, rows))
         # Nowhere zero: moments may say that any row carries any label.
         share = self.tuning.doubt
         return [(1 - share) * one + share * self.overall for one in found]

@@ -22,18 +22,9 @@ from privgmm.model.margins import (
     mixed_margins,
 )
 from privgmm.model.uncertainty import Errors, split
+from privgmm.proven import mixtures
 from privgmm.proven.margins import row_quantiles
-from privgmm.proven.mixtures import (
-    GAIN,
-    Components,
-    Fitted,
-    Parts,
-    Wanted,
-    bell,
-    fitted,
-    into_classes,
-    ladder,
-)
+from privgmm.proven.mixtures import GAIN, Components, Fitted, Parts, Wanted
 from privgmm.types import Floats, Integers
 
 _SEED = 2
@@ -149,7 +140,7 @@ def label_components(
         for k, (mu, sigma) in enumerate(zip(*released[1:], strict=True)):
             u = np.linalg.solve(np.linalg.cholesky(sigma), (rows[drawn == k] - mu).T).T
             fits.append(_best(u, wanted))
-    return into_classes(released, fits)
+    return mixtures.into_classes(released, fits)
 
 
 def _best(u: Floats, wanted: Wanted) -> Parts:
@@ -157,13 +148,13 @@ def _best(u: Floats, wanted: Wanted) -> Parts:
     d = u.shape[1]
     distinct = np.unique(u, axis=0).shape[0]
     best: Fitted | None = None
-    for size in ladder(wanted, distinct // (_ROWS_PER_COLUMN * (d + 1))):
+    for size in mixtures.ladder(wanted, distinct // (_ROWS_PER_COLUMN * (d + 1))):
         if size == 1 and (wanted != "auto" or distinct < _ROWS_PER_COLUMN * (d + 1)):
             break
-        found = fitted(u, size, 1, _SEED)
+        found = mixtures.fitted(u, size, 1, _SEED)
         if best is not None and found.bic >= best.bic - 2 * GAIN * u.shape[0]:
             break
         best = found
     if best is None:
-        return bell(d)
+        return mixtures.bell(d)
     return best.weights, best.means, best.covariances

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers of the mechanism. None of them bears on privacy: they steer queries and post-processing."""
+    """Numbers of the mechanism. None of them bears on privacy: they steer queries and post-processing.
+
+    Where a comment names no range, none was tried: the number was set by hand.
+    """
 
     # --- budget, as shares of mu^2 ---
     # The first table of label counts. Tried 0.05 to 0.2: without moments it is counted again and nothing is
@@ -54,6 +57,7 @@ class Tuning:
     better: float = 2.0
 
     # --- labels that follow a clustering (assignments.py, pure.py) ---
+    # Gibbs chains that run side by side, sweeps of each while it cools down, and sweeps whose draws are kept.
     chains: int = 16
     anneal: int = 50
     keep: int = 20
@@ -104,12 +108,12 @@ class Tuning:
     # 12 data sets: J at epsilon 1 0.22, 0.26 and at epsilon 4 0.036, 0.039 at 0.002, 0.008; worse above).
     clip_cost: float = 0.002
     # A wider ellipsoid is taken as long as its noise costs less KL than this: rows that the cells do not
-    # expect outside are then inside, too. What makes the release consistent on any table.
+    # expect outside are then inside, too. This makes the release consistent on any table.
     negligible_noise: float = 2e-4
     # An ellipsoid's axes are at least this share of the columns' spreads (variance).
     flattest: float = 1e-3
 
-    # --- the tilt and its draws (tilt.py, spread.py) ---
+    # --- the tilt and its draws (tilt.py) ---
     # Share of the guess that is the overall class frequencies: moments may say that any row carries any
     # label. Tried 0.005 to 0.1: J at epsilon 4 is 0.084, 0.094, 0.137 at 0.005, 0.02, 0.1 with 20 components of
     # MNIST (one run) and 0.036, 0.033 at 0.02, 0.1 with 5 (12 data sets).
@@ -134,7 +138,8 @@ class Tuning:
     # Eigenvalues of a drawn covariance, relative to the estimate, are bent away from zero below this.
     bend: float = 0.3
 
-    # --- the paper's weights (decide.py) ---
+    # --- the paper's weights (statistics.py) ---
+    # A class has at least so many rows in every draw, so that the logarithm of its share is finite.
     smallest_count: float = 0.5
     # The least KL to expect of a class, in nats, falls to zero at so many rows above d + 2.
     scant_kl: float = 12.0

@@ -250,9 +250,10 @@ def on_the_total(session: Session, counts: Floats, sd: Floats) -> tuple[Floats, 
 
 
 def _too_coarse(at: Located) -> NDArray[np.bool_]:
-    """Columns of a class that was found, but surely narrow against the bins it was found with.
+    """Columns of a class that was found, but is narrow against the bins it was found with.
 
-    Sure, because a second look on a whim of the noise costs a quarter of what is left.
+    Only where that is nearly certain: a second histogram takes a part of the remaining budget, which is lost if
+    noise alone made the class look narrow.
     """
     return np.asarray((at.counts > 3 * at.counts_sd)[:, None] & (at.coarse > TUNING.sure))
 
