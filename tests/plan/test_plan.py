@@ -52,7 +52,7 @@ def test_no_size_that_a_release_accepts_is_refused(unit, n):
 @pytest.mark.slow
 def test_large_tables_are_rehearsed_on_fewer_rows_with_as_much_more_budget(monkeypatch):
     """Errors go by rows times mu: 20,000 rows and 5,000 with four times the budget are off alike."""
-    question = Question((20_000,), 2, 2, "record", (1.0,), radius=25.0, rehearsals=4)
+    question = Question((20_000,), 2, 2, "record", (1.0,), radius=25.0, rehearsals=8)
     monkeypatch.setattr(rehearsing, "MOST_TIMES", 1)
     (whole,) = forecasts(question)
     monkeypatch.setattr(rehearsing, "LARGEST_CELLS", 10_000)

@@ -234,8 +234,10 @@ def test_a_hidden_class_is_lowered_within_its_own_noise_only() -> None:
     np.testing.assert_allclose(seen, counts)
     hidden = balanced_counts(counts, sd, np.array([50.0, 50.0, 50.0]))
     np.testing.assert_allclose(hidden, [385.0, 25.0, 0.5])
-    # q ln(q / pi) + pi ln(pi / q) + q R is least there, where noise does not stop it.
-    wide = balanced_counts(np.array([1.0]) * 100, np.array([1e6]), np.array([2.0]))[0]
+    # One that costs less than a nat is not lowered at all: shares are the noisy ones.
+    np.testing.assert_allclose(balanced_counts(counts, sd, np.array([0.9, 0.5, 0.2])), counts)
+    # q ln(q / pi) + pi ln(pi / q) + q (R - 1) is least there, where noise does not stop it.
+    wide = balanced_counts(np.array([1.0]) * 100, np.array([1e6]), np.array([3.0]))[0]
     q = np.linspace(1, 100, 5000)
     cost = q * np.log(q / 100) + 100 * np.log(100 / q) + 2.0 * q
     assert wide == pytest.approx(q[np.argmin(cost)], abs=0.05)

@@ -19,7 +19,7 @@ _COUNTS = 40
 _UNRESOLVED = 0.02
 # Narrower than this many bins, a class should be looked at again with finer ones; the rounds of moments resolve one that is a
 # little narrow for its bins more cheaply (0.7 tried: the paper's mixtures, N=1000, epsilon 4, 5 % farther from the fit).
-_NARROW = 0.35
+_NARROW = 0.5
 # A bin so many standard deviations above zero surely holds rows.
 _BIN_SURE = 3.0
 # A bell ends _REACH standard deviations from its mean. One bin beyond with _SINGLE standard deviations
@@ -58,7 +58,7 @@ class Located:
     """Posterior of each class given its histograms.
 
     counts, counts_sd : (K,); means, means_sd, log_sd, log_sd_sd : (K, d), in the unit coordinates;
-    coarse : (K, d) the probability that the class is narrower than 0.35 bins;
+    coarse : (K, d) the probability that the class is narrower than half a bin;
     bins : the first histograms, which cover the whole stated region; finer : those of second looks.
     """
 
@@ -236,7 +236,8 @@ def _templates(
     n_bins: int, steps: int = 2, widths: int = _WIDTHS, narrowest: float = _NARROWEST
 ) -> tuple[Floats, Floats, Floats]:
     """(G,) means, (G,) standard deviations in bins, (G, n_bins) probabilities of the bins; ``steps`` means a bin."""
-    means = (np.arange(steps * n_bins) + 0.5) / steps
+    # Edges and middles of bins: a class much narrower than its bins, cut by an edge, is told from a wide one.
+    means = np.arange(steps * n_bins + 1) / steps
     sds = np.geomspace(narrowest, n_bins / 4, widths)
     m, s = (g.ravel() for g in np.meshgrid(means, sds, indexing="ij"))
     below = ndtr((np.arange(1, n_bins) - m[:, None]) / s[:, None])
