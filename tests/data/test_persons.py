@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from privgmm.data.ids import id_array
 from privgmm.data.opening import open_rows
-from privgmm.data.persons import id_array
 from privgmm.data.source import MappedSource
 from privgmm.errors import InputError
 from privgmm.queries.class_moments import ClassMoments

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from privgmm.data.features import ArrayFeatures, Features, StreamedFeatures
+from privgmm.data.ids import id_array, joined_ids, missing_ids
 from privgmm.data.labels import (
     bounded,
     component_names,
@@ -20,11 +21,11 @@ from privgmm.data.labels import (
 )
 from privgmm.data.memory import WHERE, columns_of
 from privgmm.data.parts import table_file
-from privgmm.data.person_source import PersonSource
-from privgmm.data.persons import array_shares, id_array, joined_ids, missing_ids
+from privgmm.data.passes import Nothing, Progress, no_progress
+from privgmm.data.persons import array_shares
 from privgmm.data.reading import Files, PathLike, describe, no_rows
 from privgmm.data.source import ArraySource, Source
-from privgmm.data.streamed import FileSource, Nothing, Progress, StreamedSource, no_progress
+from privgmm.data.streamed import FileSource, PersonSource, StreamedSource
 from privgmm.data.table import Layout
 from privgmm.data.validate import finite_rows, refuse_overflowing, unusable
 from privgmm.errors import InputError

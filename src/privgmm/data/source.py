@@ -6,8 +6,9 @@ A row counts for a public fraction in fixed point, so that a person with many ro
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -25,8 +26,8 @@ _LIMB = 30
 _LOW = (1 << _LIMB) - 1
 # Small enough to stay in cache for ten columns, large enough that Python's overhead vanishes.
 CHUNK_ROWS = 1 << 16
-# Chunks at a time where every share of a row costs a call of the kernel.
-CHUNKS_OF_KINDS = 4
+# Cells at a time where every share of a row costs a call of the kernel: many more rows than there are shares.
+_CELLS_AT_ONCE = 1 << 21
 # A map of rows that treats each row on its own.
 Mapping = Callable[[Floats], Floats]
 _Part = TypeVar("_Part")
@@ -83,6 +84,11 @@ def weighted(kernel: Kernel, X: Floats, codes: Codes, kinds: Kinds, weights: Int
         high += low >> _LIMB
         low &= _LOW
     return np.concatenate([high, low])
+
+
+def rows_at_once(dim: int) -> int:
+    """How many rows of so many features are added up by their shares at a time."""
+    return max(_CELLS_AT_ONCE // max(dim, 1), CHUNK_ROWS)
 
 
 def joined(halves: Integers) -> list[int]:
@@ -184,7 +190,7 @@ class ArraySource:
         if self.shares is None:
             return scaled(self.total(kernel), shift)
         kinds, weights = self.shares.kinds, self.shares.weights(shift)
-        step = CHUNKS_OF_KINDS * self.chunk_rows
+        step = max(rows_at_once(self.dim), self.chunk_rows)
 
         def chunk_total(start: int) -> Integers:
             X, codes = self.X[start : start + step], self.codes[start : start + step]
@@ -270,8 +276,14 @@ def side_by_side(
         return
     pool = ThreadPoolExecutor(workers)
     try:
-        for job in [pool.submit(function, part) for part in waiting]:
-            yield job.result()
+        # Few at a time, so that results do not pile up where they are used slower than they are made.
+        jobs: deque[Future[_Result]] = deque()
+        for part in waiting:
+            if len(jobs) == 2 * workers:
+                yield jobs.popleft().result()
+            jobs.append(pool.submit(function, part))
+        while jobs:
+            yield jobs.popleft().result()
     finally:
         # After a failure in one part the others are of no use.
         pool.shutdown(wait=True, cancel_futures=True)

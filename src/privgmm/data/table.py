@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from privgmm.data.ids import id_texts, missing_ids
 from privgmm.data.labels import Kind, distinct
-from privgmm.data.persons import id_texts, missing_ids
 from privgmm.data.validate import as_numpy, finite_rows, floats
 from privgmm.errors import InputError
 from privgmm.model.columns import ABSENT, Column

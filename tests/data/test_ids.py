@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privgmm.data.digests import digests, new_key
+from privgmm.data.ids import digests, new_key
 
 KEY = bytes(range(16))
 # The first vectors of SipHash's reference code (vectors_sip128): texts 00, 00 01, ... under KEY.

@@ -1,0 +1,280 @@
+"""All persons of a table, by keyed digests of their ids (never the ids), and how many rows each has.
+
+Rows are sorted by key, some millions at a time, and keep their entry in the sheet that this makes: so the shares of
+rows that were counted are known without looking at an id again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privgmm.data.ids import Words
+from privgmm.data.source import Kinds, Shares
+from privgmm.errors import InputError
+from privgmm.types import Flags, Integers, PersonUnit
+
+# What rows that were counted are remembered by, before all persons are known.
+_BLOCK_BYTES = 1 << 29
+# No person has as many rows as this many bits can count.
+_ROW_BITS = 40
+# Rows that are sorted at a time: all of most tables, and no more than some hundred megabytes.
+_BLOCK_ROWS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Rows counted by distinct keys, in ascending order; of each person no more than those that may count."""
+
+    keys: Words  # (2 or 3, m), see ``row_keys``
+    counts: Integers
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where each person begins."""
+        change = np.ones(self.counts.size, dtype=bool)
+        low, high = self.keys[0], self.keys[1]
+        change[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+        return np.flatnonzero(change)
+
+    @cached_property
+    def before(self) -> Integers:
+        """(m,) rows of the same person with smaller row words."""
+        before = np.cumsum(self.counts) - self.counts
+        sizes = np.diff(np.append(self.starts, before.size))
+        return np.asarray(before - np.repeat(before[self.starts], sizes))
+
+    def kept(self, most_rows: int | None) -> Flags:
+        """(m,) which keys the first ``most_rows`` rows of each person have."""
+        if most_rows is None:
+            return np.ones(self.counts.size, dtype=bool)
+        return np.asarray(self.before < most_rows)
+
+
+def together(sheets: Iterable[Sheet], most_rows: int | None) -> Sheet:
+    """The sheet of all parts; memory stays proportional to the persons (and rows kept) there are."""
+    done = Sheet(np.empty((2 if most_rows is None else 3, 0), np.uint64), np.empty(0, np.int64))
+    waiting: list[Sheet] = []
+    held = 0
+    for sheet in sheets:
+        waiting.append(sheet)
+        held += sheet.counts.size
+        if held > max(_BLOCK_ROWS, done.counts.size):
+            done, waiting, held = _joined([done, *waiting], most_rows), [], 0
+    return _joined([done, *waiting], most_rows)
+
+
+def _joined(sheets: list[Sheet], most_rows: int | None) -> Sheet:
+    filled = [sheet for sheet in sheets if sheet.counts.size]
+    if len(filled) <= 1:
+        return (filled or sheets)[0]
+    keys = [np.concatenate(words) for words in zip(*(s.keys for s in filled), strict=True)]
+    order, first = _sorted(keys)
+    counts = np.concatenate([sheet.counts for sheet in filled])[order]
+    at = np.flatnonzero(first)
+    sheet = Sheet(np.stack([word[order[at]] for word in keys]), np.add.reduceat(counts, at))
+    kept = sheet.kept(most_rows)
+    return sheet if kept.all() else Sheet(sheet.keys[:, kept], sheet.counts[kept])
+
+
+def _sorted(keys: list[Words]) -> tuple[Integers, Flags]:
+    """The order of keys, and which of them, in that order, differ from the one before."""
+    order = np.argsort(keys[0])
+    first = _different(keys[0][order])
+    for word in keys[1:]:
+        other = _different(word[order]) & ~first
+        other[:1] = False
+        if other.any():
+            # First words alone nearly always tell persons apart; here all of them are needed.
+            order = np.lexsort(keys[::-1])
+            return order, np.any([_different(word[order]) for word in keys], axis=0)
+    return order, first
+
+
+def _different(words: Words) -> Flags:
+    """(n,) which words differ from the one before; the first does."""
+    change = np.ones(words.size, dtype=bool)
+    np.not_equal(words[1:], words[:-1], out=change[1:])
+    return change
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Keys of the usable rows of a part; ``usable`` (n,) are these among all of its rows, None where all are."""
+
+    part: int
+    keys: Words
+    usable: Flags | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows of some parts, counted: each has an ``entry`` in the ``sheet``; -1 if it is surely behind those that count."""
+
+    parts: tuple[tuple[int, int, Flags | None], ...]
+    sheet: Sheet
+    entry: NDArray[np.int32]
+
+    @staticmethod
+    def of(rows: list[Rows], most_rows: int | None) -> Block:
+        """Rows of these parts."""
+        parts = tuple((one.part, one.keys.shape[1], one.usable) for one in rows)
+        keys = [np.concatenate(words) for words in zip(*(one.keys for one in rows), strict=True)]
+        rows.clear()
+        order, first = _sorted(keys)
+        at = np.flatnonzero(first)
+        counts = np.diff(np.append(at, order.size))
+        sheet = Sheet(np.stack([word[order[at]] for word in keys]), counts)
+        entry = np.empty(order.size, np.int32)
+        kept = sheet.kept(most_rows)
+        if kept.all():
+            place = np.arange(at.size, dtype=np.int32)
+        else:
+            place = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+            sheet = Sheet(sheet.keys[:, kept], sheet.counts[kept])
+        entry[order] = np.repeat(place, counts)
+        return Block(parts, sheet, entry)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the block takes."""
+        return int(self.entry.nbytes + self.sheet.keys.nbytes + self.sheet.counts.nbytes)
+
+    def kinds(self, register: Register) -> Iterator[tuple[int, Kinds]]:
+        """Parts, and the kinds of all rows of each."""
+        small = np.min_scalar_type(register.nobody)
+        found = np.append(register.kinds_of(self.sheet.keys), register.behind).astype(small)
+        start = 0
+        for part, n_rows, usable in self.parts:
+            kinds = found[self.entry[start : start + n_rows]]
+            start += n_rows
+            if usable is not None:
+                everything = np.full(usable.size, register.nobody, small)
+                everything[usable] = kinds
+                kinds = everything
+            yield part, kinds
+
+
+def registered(parts: Iterable[Rows], persons: PersonUnit) -> tuple[Register, dict[int, Kinds]]:
+    """All persons of the rows of a table, and the kinds of the rows of as many parts as there is room for."""
+    blocks: list[Block] = []
+
+    def sheets() -> Iterator[Sheet]:
+        room = _BLOCK_BYTES
+        for rows in _gathered(parts):
+            block = Block.of(rows, persons.max_rows)
+            room -= block.nbytes
+            if room >= 0:
+                blocks.append(block)
+            yield block.sheet
+
+    register = Register.of(together(sheets(), persons.max_rows), persons)
+    known: dict[int, Kinds] = {}
+    for block in blocks:
+        known.update(block.kinds(register))
+    return register, known
+
+
+def _gathered(parts: Iterable[Rows]) -> Iterator[list[Rows]]:
+    """Parts with so many rows together that they are sorted at once."""
+    waiting: list[Rows] = []
+    held = 0
+    for rows in parts:
+        if waiting and held + rows.keys.shape[1] > _BLOCK_ROWS:
+            yield waiting
+            waiting, held = [], 0
+        waiting.append(rows)
+        held += rows.keys.shape[1]
+    if waiting:
+        yield waiting
+
+
+@dataclass(frozen=True, eq=False)
+class Register:
+    """All persons by digest; a row before a person's ``last`` word counts in full, one at it for its part.
+
+    In full is 1/M of a unit where at most M rows of a person count. Where each person counts once there are no words, and
+    each row counts for 1/m. Shares are kept as kinds, of which there are few.
+    """
+
+    digest: Words  # (2, P), ascending
+    last: Words | None
+    kinds: Kinds  # of the share of a row at ``last``
+    parts: Integers  # of every kind; then of rows before ``last``, of those behind, and of nobody's
+    wholes: Integers
+
+    @staticmethod
+    def of(sheet: Sheet, persons: PersonUnit) -> Register:
+        """Who is there, and how much of each person's last rows counts."""
+        ends = np.append(sheet.starts, sheet.counts.size)[1:] - 1
+        tied, most = sheet.counts[ends], persons.max_rows or 1
+        # Places left for the rows at ``last``; where each person counts once, one place for all.
+        left = np.minimum(most - sheet.before[ends], tied)
+        both, kinds = np.unique(left << _ROW_BITS | tied, return_inverse=True)
+        parts, wholes = both >> _ROW_BITS, (both & ((1 << _ROW_BITS) - 1)) * most
+        return Register(
+            sheet.keys[:2, ends],
+            None if persons.max_rows is None else sheet.keys[2, ends],
+            kinds.astype(np.uint32),
+            np.append(parts, [1, 0, 0]),
+            np.append(wholes, [most, 1, 1]),
+        )
+
+    @property
+    def n_persons(self) -> int:
+        """The number of persons."""
+        return int(self.kinds.size)
+
+    @property
+    def nobody(self) -> int:
+        """The kind of a row that cannot be used or belongs to nobody; its share is zero."""
+        return self.parts.size - 1
+
+    @property
+    def behind(self) -> int:
+        """The kind of a row behind those of its person that count."""
+        return self.parts.size - 2
+
+    @cached_property
+    def _buckets(self) -> tuple[np.uint64, Integers]:
+        """Digests are spread evenly: their first bits nearly tell the place."""
+        bits = max(self.n_persons.bit_length(), 1)
+        shift = np.uint64(64 - bits)
+        edges = np.arange((1 << bits) + 1)
+        return shift, np.searchsorted((self.digest[0] >> shift).astype(np.int64), edges)
+
+    def find(self, digest: Words) -> Integers:
+        """(n,) the position of each digest's person."""
+        shift, starts = self._buckets
+        bucket = (digest[0] >> shift).astype(np.int64)
+        at, end = starts[bucket], starts[bucket + 1]
+        left = np.flatnonzero(at < end)
+        while left.size:
+            here = at[left]
+            other = (self.digest[0, here] != digest[0, left]) | (
+                self.digest[1, here] != digest[1, left]
+            )
+            left = left[other]
+            at[left] += 1
+            left = left[at[left] < end[left]]
+        if at.size and (at >= end).any():
+            raise InputError("The table changed while it was read; leave it alone and retry.")
+        return np.asarray(at)
+
+    def kinds_of(self, keys: Words) -> Kinds:
+        """The kinds of rows with these keys (``row_keys``)."""
+        at = self.find(keys[:2])
+        kinds = self.kinds[at]
+        if self.last is not None:
+            last = self.last[at]
+            kinds[keys[2] < last] = self.parts.size - 3
+            kinds[keys[2] > last] = self.behind
+        return kinds
+
+    def shares(self, kinds: Kinds) -> Shares:
+        """How much rows of these kinds count."""
+        return Shares(kinds, self.parts, self.wholes, self.n_persons)
