@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from privgmm.errors import InputError
 from privgmm.model.labels import label_text
+from privgmm.rowwise import mixed
 
 Words = NDArray[np.uint64]
 
 KEY_BYTES = 16
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 _WORD = 8
+# The first so many bytes of a word.
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 # Texts at a time: few enough that their state stays in the second-level cache, enough that Python's overhead
 # vanishes (2^10 to 2^14 tried: 2^14 is the fastest).
 _BLOCK = 1 << 14
@@ -70,13 +73,6 @@ def _id(value: Any) -> str | None:
     return None if text is None or any("\ud800" <= c <= "\udfff" for c in text) else text
 
 
-def joined_ids(parts: list[Any]) -> Any:
-    """Ids of several batches as one column; none is copied."""
-    import pyarrow as pa
-
-    return pa.chunked_array(parts, pa.large_string())
-
-
 def missing_ids(texts: Any) -> NDArray[np.bool_]:
     """(n,) which rows belong to nobody."""
     if texts.null_count == 0:
@@ -101,23 +97,61 @@ def digests(texts: Any, key: bytes) -> Words:
     return _digests(column, key)
 
 
-def _digests(column: Any, key: bytes) -> Words:
-    """The same of an Arrow binary array, text by text."""
+def told_apart(texts: Any, key: bytes) -> Words:
+    """(2, n) words that differ for different texts, spread evenly; for use in this process only, where they are forgotten.
+
+    Of texts of at most fifteen bytes the bytes themselves and their number, mixed one to one, which is much faster than
+    digests; of longer ones digests.
+    """
+    lengths = np.diff(_bytes(texts)[0])
+    short = lengths < 2 * _WORD
+    if short.all():
+        return _short_words(texts, key)
+    out = np.empty((2, short.size), dtype=np.uint64)
+    out[:, short] = _short_words(texts.filter(short), key)
+    out[:, ~short] = digests(texts.filter(~short), key)
+    return out
+
+
+def _short_words(texts: Any, key: bytes) -> Words:
+    """Each word is mixed by what is one to one given the other."""
+    at, aligned = _bytes(texts)
+    starts, lengths = at[:-1] - at[0], np.diff(at)
+    place, turn = starts // _WORD, (8 * (starts % _WORD)).astype(np.uint64)
+    low, middle, high = (aligned[place + i] for i in range(3))
+    first = _turned(low, middle, turn) & _MASKS[np.minimum(lengths, _WORD)]
+    second = _turned(middle, high, turn) & _MASKS[np.maximum(lengths - _WORD, 0)]
+    k0, k1 = np.frombuffer(key, dtype="<u8")
+    second = mixed((second | lengths.astype(np.uint64) << np.uint64(56)) + k0)
+    return np.stack([mixed((first ^ second) + k1), second])
+
+
+def _bytes(column: Any) -> tuple[NDArray[np.int64], Words]:
+    """Offsets (n + 1,) of the texts of an Arrow array, and their bytes as words; behind the last text there are two more."""
+    import pyarrow as pa
+
+    column = column.cast(pa.large_binary())
     _, offsets, data = column.buffers()
     n = len(column)
-    out = np.empty((2, n), dtype=np.uint64)
     if n == 0:
-        return out
+        return np.zeros(1, np.int64), np.zeros(3, np.uint64)
     at = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + n + 1]
     held = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, np.uint8)
-    # Bytes behind the last text, so that whole words may be read at its end.
     used = held[at[0] : at[-1]]
-    padded = np.zeros((used.size // _WORD + 3) * _WORD, np.uint8)
+    padded = np.zeros((used.size // _WORD + 4) * _WORD, np.uint8)
     padded[: used.size] = used
-    aligned = padded.view("<u8")
+    return at, padded.view("<u8")
+
+
+def _digests(column: Any, key: bytes) -> Words:
+    """The same of an Arrow binary array, text by text."""
+    at, aligned = _bytes(column)
     starts, lengths = at[:-1] - at[0], np.diff(at)
+    out = np.empty((2, lengths.size), dtype=np.uint64)
     sizes = lengths // _WORD
-    for size in [int(sizes[0])] if sizes.min() == sizes.max() else np.unique(sizes).tolist():
+    # A range of few, most of them there; np.unique would take as long as a round of hashing.
+    few = sizes.max(initial=0) < _BLOCK
+    for size in np.flatnonzero(np.bincount(sizes)).tolist() if few else np.unique(sizes).tolist():
         alike = np.flatnonzero(sizes == size)
         for first in range(0, alike.size, _BLOCK):
             rows = alike[first : first + _BLOCK]
@@ -135,13 +169,17 @@ def _words(aligned: Any, starts: Any, lengths: Any, size: int) -> Words:
     low = aligned[at]
     for i in range(size + 1):
         high = aligned[at + i + 1]
-        # Shifted in two steps: by 64 bits at once nothing would be shifted.
-        words[i] = (low >> turn) | (high << (np.uint64(63) - turn) << np.uint64(1))
+        words[i] = _turned(low, high, turn)
         low = high
-    left = (lengths % _WORD).astype(np.uint64)
-    words[-1] &= (np.uint64(1) << (np.uint64(8) * left)) - np.uint64(1)
+    words[-1] &= _MASKS[lengths % _WORD]
     words[-1] |= lengths.astype(np.uint64) << np.uint64(56)
     return words
+
+
+def _turned(low: Words, high: Words, turn: Words) -> Words:
+    """The words that begin so many bits (n,) after the beginning of ``low`` and reach into ``high``."""
+    # Shifted in two steps: by 64 bits at once nothing would be shifted.
+    return np.asarray((low >> turn) | (high << (np.uint64(63) - turn) << np.uint64(1)))
 
 
 def _siphash(words: Words, key: bytes) -> Words:

@@ -187,7 +187,7 @@ def rows_of(
 
     found = add_tallies(parts(), layout, Nothing())
     flags = np.concatenate(usable)
-    return found, Rows(number, np.concatenate(keys, axis=1), None if flags.all() else flags)
+    return found, Rows.of(number, np.concatenate(keys, axis=1), None if flags.all() else flags)
 
 
 def _no_keys(persons: PersonUnit) -> Words:

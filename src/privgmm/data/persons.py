@@ -7,19 +7,26 @@ docs/proofs/persons.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from privgmm.data.ids import Words, digests, missing_ids, new_key
+from privgmm.data.ids import Words, digests, missing_ids, new_key, told_apart
 from privgmm.data.register import Block, Register, Rows
-from privgmm.data.source import Kinds, Shares, rows_at_once, side_by_side, weighted
+from privgmm.data.source import (
+    CHUNK_ROWS,
+    Kinds,
+    Shares,
+    rows_at_once,
+    side_by_side,
+    weighted,
+)
 from privgmm.data.validate import finite_rows
 from privgmm.errors import InputError
 from privgmm.rowwise import WORD_STEP, mixed, row_words
-from privgmm.types import Codes, Floats, Integers, Kernel, PersonUnit
+from privgmm.types import Codes, Flags, Floats, Integers, Kernel, PersonUnit
 
 # Which rows of a person are kept is a public function of their features, with this salt.
 _SALT = 0x5B1F
@@ -27,13 +34,17 @@ _SALT = 0x5B1F
 _KNOWN_BYTES = 1 << 28
 
 
-def row_keys(persons: PersonUnit, X: Floats, ids: Any, key: bytes) -> Words:
-    """(2, n) digests of the persons of rows, none of them missing; where only some rows of a person count, (3, n):
+def row_keys(
+    persons: PersonUnit,
+    X: Floats,
+    ids: Any,
+    key: bytes,
+    tell: Callable[[Any, bytes], Words] = digests,
+) -> Words:
+    """(2, n) words of the persons of rows, none of them missing; where only some rows of a person count, (3, n):
     row words last. A person's rows are kept from the smallest word up."""
-    digest = digests(ids, key)
-    if persons.max_rows is None:
-        return digest
-    return np.vstack([digest, row_order(X)])
+    who = tell(ids, key)
+    return who if persons.max_rows is None else np.vstack([who, row_order(X)])
 
 
 def row_order(X: Floats) -> Words:
@@ -114,23 +125,51 @@ def fuller(batches: Iterable[Any], dim: int) -> Iterator[Any]:
         yield pa.concat_batches(waiting)
 
 
-def array_shares(texts: Any, X: Floats, persons: PersonUnit) -> Shares:
-    """The shares of rows in memory, none of which lacks an id; ids only tell who is the same."""
-    import pyarrow as pa
+@dataclass(frozen=True, eq=False)
+class Whose:
+    """Whose the rows of a table in memory are, told chunk by chunk: nothing of an id is kept beyond that."""
 
-    key, column = (
-        new_key(),
-        texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts]),
-    )
-    starts = np.cumsum([0, *map(len, column.chunks)])
+    persons: PersonUnit
+    key: bytes = field(default_factory=new_key)
+    chunks: list[Rows] = field(default_factory=list)
+    # Of how many rows nobody knows.
+    missing: list[int] = field(default_factory=list)
 
-    def keys(chunk: int) -> Rows:
-        rows = X[starts[chunk] : starts[chunk + 1]]
-        return Rows(chunk, row_keys(persons, rows, column.chunk(chunk), key))
+    @staticmethod
+    def of(texts: Any, X: Floats, persons: PersonUnit) -> Whose:
+        """Of rows in memory with these ids."""
+        whose = Whose(persons)
+        starts = range(0, X.shape[0], CHUNK_ROWS)
+        parts = [(X[a : a + CHUNK_ROWS], texts[a : a + CHUNK_ROWS]) for a in starts]
+        whose.chunks.extend(side_by_side(lambda part: whose.told(*part), parts))
+        whose.missing.append(texts.null_count)
+        return whose
 
-    parts = [*side_by_side(keys, range(column.num_chunks))]
-    if not parts:
-        parts = [Rows(0, row_keys(persons, X, pa.array([], pa.large_string()), key))]
-    block = Block.of(parts, persons.max_rows)
-    register = Register.of(block.sheet, persons)
-    return register.shares(np.concatenate([kinds for _, kinds in block.kinds(register)]))
+    def add(self, X: Floats, ids: Any) -> None:
+        """The next rows."""
+        self.chunks.append(self.told(X, ids))
+        self.missing.append(ids.null_count)
+
+    def told(self, X: Floats, ids: Any) -> Rows:
+        """Rows with finite features, of somebody."""
+        kept = finite_rows(X) & ~missing_ids(ids)
+        if kept.all():
+            return Rows.of(0, row_keys(self.persons, X, ids, self.key, told_apart))
+        keys = row_keys(self.persons, X[kept], ids.filter(kept), self.key, told_apart)
+        return Rows.of(0, keys, kept)
+
+    @property
+    def kept(self) -> Flags:
+        """(n,) those among all rows."""
+        flags = [np.ones(c.n_rows, bool) if c.usable is None else c.usable for c in self.chunks]
+        return np.concatenate([np.empty(0, bool), *flags])
+
+    def shares(self) -> Shares:
+        """How much each of them counts."""
+        if not self.chunks:
+            width = 2 if self.persons.max_rows is None else 3
+            self.chunks.append(Rows.of(0, np.empty((width, 0), np.uint64)))
+        block = Block.of(self.chunks, self.persons.max_rows)
+        register = Register.of(block.sheet, self.persons)
+        kinds = np.concatenate([kinds for _, kinds in block.kinds(register)])
+        return register.shares(kinds[kinds != register.nobody])

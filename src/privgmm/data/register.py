@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.data.ids import Words
-from privgmm.data.source import Kinds, Shares
+from privgmm.data.source import Kinds, Shares, side_by_side
 from privgmm.errors import InputError
 from privgmm.types import Flags, Integers, PersonUnit
 
@@ -22,6 +22,7 @@ from privgmm.types import Flags, Integers, PersonUnit
 _BLOCK_BYTES = 1 << 29
 # No person has as many rows as this many bits can count.
 _ROW_BITS = 40
+_BYTES = 256
 # Rows that are sorted at a time: all of most tables, and no more than some hundred megabytes.
 _BLOCK_ROWS = 1 << 24
 
@@ -73,26 +74,25 @@ def _joined(sheets: list[Sheet], most_rows: int | None) -> Sheet:
     if len(filled) <= 1:
         return (filled or sheets)[0]
     keys = [np.concatenate(words) for words in zip(*(s.keys for s in filled), strict=True)]
-    order, first = _sorted(keys)
+    order, at, distinct = _sorted(keys)
     counts = np.concatenate([sheet.counts for sheet in filled])[order]
-    at = np.flatnonzero(first)
-    sheet = Sheet(np.stack([word[order[at]] for word in keys]), np.add.reduceat(counts, at))
+    sheet = Sheet(distinct, np.add.reduceat(counts, at))
     kept = sheet.kept(most_rows)
     return sheet if kept.all() else Sheet(sheet.keys[:, kept], sheet.counts[kept])
 
 
-def _sorted(keys: list[Words]) -> tuple[Integers, Flags]:
-    """The order of keys, and which of them, in that order, differ from the one before."""
+def _sorted(keys: list[Words]) -> tuple[Integers, Integers, Words]:
+    """The order of keys, where in that order each distinct one begins, and the distinct ones."""
     order = np.argsort(keys[0])
-    first = _different(keys[0][order])
-    for word in keys[1:]:
-        other = _different(word[order]) & ~first
-        other[:1] = False
-        if other.any():
-            # First words alone nearly always tell persons apart; here all of them are needed.
-            order = np.lexsort(keys[::-1])
-            return order, np.any([_different(word[order]) for word in keys], axis=0)
-    return order, first
+    words = [word[order] for word in keys]
+    change = _different(words[0])
+    if any((_different(word) & ~change).any() for word in words[1:]):
+        # First words alone nearly always tell persons apart; here all of them are needed.
+        order = np.lexsort(keys[::-1])
+        words = [word[order] for word in keys]
+        change = np.any([_different(word) for word in words], axis=0)
+    at = np.flatnonzero(change)
+    return order, at, np.stack([word[at] for word in words])
 
 
 def _different(words: Words) -> Flags:
@@ -104,59 +104,103 @@ def _different(words: Words) -> Flags:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Keys of the usable rows of a part; ``usable`` (n,) are these among all of its rows, None where all are."""
+    """Keys of the usable rows of a part, by their first bytes: what is sorted later then stays in cache.
+
+    order : (n,) the rows in that order; ends : (256,) where each byte ends
+    usable : the rows with keys among all rows of the part; None where all have
+    """
 
     part: int
     keys: Words
-    usable: Flags | None = None
+    order: NDArray[np.int32]
+    ends: Integers
+    usable: Flags | None
+
+    @staticmethod
+    def of(part: int, keys: Words, usable: Flags | None = None) -> Rows:
+        """The rows of a part with these keys (``persons.row_keys``), one by one."""
+        first = (keys[0] >> np.uint64(56)).astype(np.uint8)
+        order = np.argsort(first, kind="stable").astype(np.int32)
+        ends = np.cumsum(np.bincount(first, minlength=_BYTES))
+        return Rows(part, np.take(keys, order, axis=1), order, ends, usable)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows with keys."""
+        return int(self.order.size)
+
+    def places(self, byte: int) -> slice:
+        """Where the keys with this first byte stand."""
+        return slice(int(self.ends[byte - 1]) if byte else 0, int(self.ends[byte]))
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of some parts, counted: each has an ``entry`` in the ``sheet``; -1 if it is surely behind those that count."""
+    """Rows of some parts, counted: each has an entry in the ``sheet``; -1 if it is surely behind those that count."""
 
-    parts: tuple[tuple[int, int, Flags | None], ...]
     sheet: Sheet
-    entry: NDArray[np.int32]
+    entries: tuple[tuple[Rows, NDArray[np.int32]], ...]
 
     @staticmethod
     def of(rows: list[Rows], most_rows: int | None) -> Block:
-        """Rows of these parts."""
-        parts = tuple((one.part, one.keys.shape[1], one.usable) for one in rows)
-        keys = [np.concatenate(words) for words in zip(*(one.keys for one in rows), strict=True)]
-        rows.clear()
-        order, first = _sorted(keys)
-        at = np.flatnonzero(first)
-        counts = np.diff(np.append(at, order.size))
-        sheet = Sheet(np.stack([word[order[at]] for word in keys]), counts)
-        entry = np.empty(order.size, np.int32)
-        kept = sheet.kept(most_rows)
-        if kept.all():
-            place = np.arange(at.size, dtype=np.int32)
-        else:
+        """Rows of these parts; threads sort them side by side, some first bytes each."""
+
+        def one(byte: int) -> tuple[Sheet, NDArray[np.int32]]:
+            mine = [part.keys[:, part.places(byte)] for part in rows]
+            order, at, distinct = _sorted(
+                [np.concatenate(word) for word in zip(*mine, strict=True)]
+            )
+            counts = np.diff(np.append(at, order.size))
+            sheet = Sheet(distinct, counts)
+            kept = sheet.kept(most_rows)
             place = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-            sheet = Sheet(sheet.keys[:, kept], sheet.counts[kept])
-        entry[order] = np.repeat(place, counts)
-        return Block(parts, sheet, entry)
+            entry = np.empty(order.size, np.int32)
+            entry[order] = np.repeat(place, counts)
+            return Sheet(distinct[:, kept], counts[kept]), entry
+
+        found = [*side_by_side(one, range(_BYTES))]
+        sheets, entry = [sheet for sheet, _ in found], [entry for _, entry in found]
+        before = np.cumsum([0, *(sheet.counts.size for sheet in sheets)])
+        for byte, some in enumerate(entry):
+            some[some >= 0] += before[byte]
+        sheet = Sheet(
+            np.concatenate([sheet.keys for sheet in sheets], axis=1),
+            np.concatenate([sheet.counts for sheet in sheets]),
+        )
+        return Block(sheet, tuple(zip(rows, _by_part(rows, entry), strict=True)))
 
     @property
     def nbytes(self) -> int:
-        """Memory that the block takes."""
-        return int(self.entry.nbytes + self.sheet.keys.nbytes + self.sheet.counts.nbytes)
+        """Memory that the block takes once it is counted."""
+        rows = sum(entry.nbytes for _, entry in self.entries)
+        return int(rows + self.sheet.keys.nbytes + self.sheet.counts.nbytes)
 
     def kinds(self, register: Register) -> Iterator[tuple[int, Kinds]]:
         """Parts, and the kinds of all rows of each."""
         small = np.min_scalar_type(register.nobody)
         found = np.append(register.kinds_of(self.sheet.keys), register.behind).astype(small)
-        start = 0
-        for part, n_rows, usable in self.parts:
-            kinds = found[self.entry[start : start + n_rows]]
-            start += n_rows
-            if usable is not None:
-                everything = np.full(usable.size, register.nobody, small)
-                everything[usable] = kinds
+        for rows, entry in self.entries:
+            kinds = found[entry]
+            if rows.usable is not None:
+                everything = np.full(rows.usable.size, register.nobody, small)
+                everything[rows.usable] = kinds
                 kinds = everything
-            yield part, kinds
+            yield rows.part, kinds
+
+
+def _by_part(rows: list[Rows], entries: list[NDArray[np.int32]]) -> Iterator[NDArray[np.int32]]:
+    """Entries of all rows with a first byte, byte after byte, as entries of the rows of each part in their order."""
+    used = [0] * _BYTES
+    for part in rows:
+        sorted_ = np.empty(part.n_rows, np.int32)
+        for byte in range(_BYTES):
+            place = part.places(byte)
+            size = place.stop - place.start
+            sorted_[place] = entries[byte][used[byte] : used[byte] + size]
+            used[byte] += size
+        entry = np.empty(part.n_rows, np.int32)
+        entry[part.order] = sorted_
+        yield entry
 
 
 def registered(parts: Iterable[Rows], persons: PersonUnit) -> tuple[Register, dict[int, Kinds]]:
@@ -184,11 +228,11 @@ def _gathered(parts: Iterable[Rows]) -> Iterator[list[Rows]]:
     waiting: list[Rows] = []
     held = 0
     for rows in parts:
-        if waiting and held + rows.keys.shape[1] > _BLOCK_ROWS:
+        if waiting and held + rows.n_rows > _BLOCK_ROWS:
             yield waiting
             waiting, held = [], 0
         waiting.append(rows)
-        held += rows.keys.shape[1]
+        held += rows.n_rows
     if waiting:
         yield waiting
 

@@ -28,6 +28,8 @@ _LOW = (1 << _LIMB) - 1
 CHUNK_ROWS = 1 << 16
 # Cells at a time where every share of a row costs a call of the kernel: many more rows than there are shares.
 _CELLS_AT_ONCE = 1 << 21
+# Rows of no more bytes than this may be copied into another order (as many as files are read into memory).
+_COPIED_BYTES = 1 << 28
 # A map of rows that treats each row on its own.
 Mapping = Callable[[Floats], Floats]
 _Part = TypeVar("_Part")
@@ -100,6 +102,9 @@ def joined(halves: Integers) -> list[int]:
 def _alike(kinds: Kinds) -> Iterator[tuple[int, Integers]]:
     """Kinds that occur, and the rows of each in their order. Kinds of one or two bytes are sorted by counting."""
     if kinds.size == 0:
+        return
+    if kinds[0] == kinds[-1] and (kinds == kinds[0]).all():
+        yield int(kinds[0]), np.arange(kinds.size)
         return
     order = np.argsort(kinds, kind="stable")
     values, starts = np.unique(kinds[order], return_index=True)
@@ -189,17 +194,29 @@ class ArraySource:
         """The same with every row times its weight."""
         if self.shares is None:
             return scaled(self.total(kernel), shift)
-        kinds, weights = self.shares.kinds, self.shares.weights(shift)
-        step = max(rows_at_once(self.dim), self.chunk_rows)
+        rows, weights = self._by_share, self.shares.weights(shift)
+        # Chunks have one share each where rows were put in order, and many where they were not.
+        step = self.chunk_rows if rows[0] is not self.X else rows_at_once(self.dim)
 
         def chunk_total(start: int) -> Integers:
-            X, codes = self.X[start : start + step], self.codes[start : start + step]
-            mine, listed = kinds[start : start + step], codes >= 0
+            part = slice(start, start + step)
+            X, codes, kinds = rows[0][part], rows[1][part], rows[2][part]
+            listed = codes >= 0
             if not listed.all():
-                X, codes, mine = X[listed], codes[listed], mine[listed]
-            return weighted(kernel, X, codes, mine, weights)
+                X, codes, kinds = X[listed], codes[listed], kinds[listed]
+            return weighted(kernel, X, codes, kinds, weights)
 
         return joined(add_exactly(side_by_side(chunk_total, range(0, max(self.n_rows, 1), step))))
+
+    @cached_property
+    def _by_share(self) -> tuple[Floats, Codes, Kinds]:
+        """Rows, codes and kinds; where a copy is small, rows of one share together: they are passed over many times."""
+        assert self.shares is not None
+        kinds = self.shares.kinds
+        if self.X.nbytes > _COPIED_BYTES:
+            return self.X, self.codes, kinds
+        order = np.argsort(kinds, kind="stable")
+        return np.take(self.X, order, axis=0), self.codes[order], kinds[order]
 
 
 def scaled(totals: Integers, shift: int) -> list[int]:

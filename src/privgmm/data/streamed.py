@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privgmm.data.ids import joined_ids, new_key
+from privgmm.data.ids import new_key
 from privgmm.data.passes import (
     Nothing,
     Piece,
@@ -22,7 +22,7 @@ from privgmm.data.passes import (
     rows_of,
     tally,
 )
-from privgmm.data.persons import ByPerson, People, array_shares
+from privgmm.data.persons import ByPerson, People, Whose
 from privgmm.data.register import Register, Rows, registered
 from privgmm.data.source import ArraySource, Kinds, SourceAround, joined, scaled, side_by_side
 from privgmm.data.table import Layout
@@ -187,8 +187,10 @@ class FileSource(StreamedSource):
         source = ArraySource(X[kept], codes[kept], self.n_classes)
         if persons is None:
             return source
-        ids = joined_ids([*map(self.layout.ids, batches)]).filter(kept)
-        return replace(source, shares=array_shares(ids, X[kept], persons))
+        whose = Whose(persons)
+        for batch in batches:
+            whose.add(self.layout.matrix(batch), self.layout.ids(batch))
+        return replace(source, shares=whose.shares())
 
 
 @dataclass(frozen=True, eq=False)
