@@ -39,6 +39,8 @@ TEST_RAW = "tests/audit/test_raw.py"
 TEST_LEDGER = "tests/ledger"
 TEST_CHARGE = "tests/curate/test_noise_and_charge.py"
 TEST_ROWWISE = "tests/test_rowwise.py"
+TEST_IDS = "tests/data/test_ids.py"
+TEST_PERSONS_DATA = "tests/data/test_persons.py"
 TEST_PERSONS = "tests/queries/test_persons_sensitivity.py"
 TEST_PERSON_RELEASES = "tests/curate/test_person_releases.py"
 TEST_MOMENTS, TEST_ASSIGNED = (
@@ -104,8 +106,10 @@ MUTANTS = [
     Mutant("persons: weights rounded up", "data/source.py", "return (self.parts << shift) // self.wholes", "return -((-self.parts << shift) // self.wholes)", TEST_PERSONS),
     Mutant("persons: rows beyond the most count too", "data/persons.py", "np.append(parts, [1, 0, 0])", "np.append(parts, [1, 1, 0])", TEST_PERSONS),
     Mutant("persons: ties at the last row all count", "data/persons.py", "left = np.minimum(most - sheet.before[ends], tied)", "left = tied", TEST_PERSONS),
+    Mutant("persons: a row of another part is taken", "data/register.py", "            used[byte] += size", "            used[byte] += 0", TEST_PERSONS_DATA),
+    Mutant("persons: short ids without their length", "data/ids.py", "second | lengths.astype(np.uint64) << np.uint64(56)", "second", TEST_IDS),
     Mutant("persons: the order of rows chooses", "data/persons.py", "return mixed(row_words(np.ascontiguousarray(X.T) + 0.0, _SALT) + np.uint64(WORD_STEP))", "return np.arange(X.shape[0], dtype=np.uint64)", TEST_PERSONS),
-    Mutant("persons: rows of unlisted labels are not counted", "data/opening.py", "        kept = finite_rows(X) if persons is None else finite_rows(X) & ~missing_ids(ids)", "        kept = finite_rows(X) if persons is None else finite_rows(X) & ~missing_ids(ids) & (codes >= 0)", TAPE + "test_a_person_with_all_rows"),
+    Mutant("persons: rows of unlisted labels are not counted", "data/passes.py", "            kept = finite_rows(X) & ~missing_ids(ids)\n            if not", "            kept = finite_rows(X) & ~missing_ids(ids) & (layout.codes(batch) >= 0)\n            if not", TAPE + "test_a_person_with_all_rows"),
     Mutant("persons: the number of rows is published", "curate/opened.py", "if self.unit == \"record\" and (self.drop_bad or counts_rows):", "if self.unit == \"record\" and False:", TAPE + "test_a_person_with_all_rows"),
     Mutant("persons: a ledger charges them as rows", PUBLISH, 'kind = request.asked, request.unit if request.person is None else "person"', "kind = request.asked, request.unit", TEST_PERSON_RELEASES),
     Mutant("linear maps by BLAS", "rowwise.py", "    scratch = np.empty(z.shape[1])\n    # From the last", "    return lower @ z\n    # From the last", TEST_ROWWISE),
