@@ -37,6 +37,8 @@ from privgmm.types import ClassName, Codes, Floats, PersonUnit
 # Files whose numbers take no more bytes than this in memory are read once and kept: every query and every
 # look at public features is a pass over the table.
 IN_MEMORY_BYTES = 1 << 28
+# Batches whose persons threads tell apart at a time, while the file is read.
+_TOLD_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +234,7 @@ def _read_once(files: Files, asked: Asked) -> Opened | None:
     """All rows in memory, in one pass; None if their numbers take more bytes than asked after all."""
     layout, n_rows, classes, persons = files.layout, 0, asked.classes, asked.persons
     parts, labels = [np.empty((0, len(layout.features)))], []
-    whose = None if persons is None else Whose(persons)
+    whose, waiting = None if persons is None else Whose(persons), list[tuple[Floats, Any]]()
     for piece in files.pieces:
         for batch in piece.batches(layout):
             n_rows += batch.num_rows
@@ -241,8 +243,14 @@ def _read_once(files: Files, asked: Asked) -> Opened | None:
             parts.append(layout.matrix(batch))
             labels.append(layout.labels(batch))
             if whose is not None:
-                whose.add(parts[-1], layout.ids(batch))
+                waiting.append((parts[-1], layout.id_column(batch)))
+                if len(waiting) == _TOLD_AT_ONCE:
+                    whose.add(waiting)
+                    waiting.clear()
             asked.progress(batch.num_rows)
+    if whose is not None:
+        whose.add(waiting)
+        waiting.clear()
     X = np.concatenate(parts)
     parts.clear()
     if layout.label is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from privgmm.data.ids import Words, digests, missing_ids, new_key, told_apart
+from privgmm.data.ids import Words, digests, id_texts, missing_ids, new_key, told_apart
 from privgmm.data.register import Block, Register, Rows
 from privgmm.data.source import (
     CHUNK_ROWS,
@@ -140,23 +140,23 @@ class Whose:
         """Of rows in memory with these ids."""
         whose = Whose(persons)
         starts = range(0, X.shape[0], CHUNK_ROWS)
-        parts = [(X[a : a + CHUNK_ROWS], texts[a : a + CHUNK_ROWS]) for a in starts]
-        whose.chunks.extend(side_by_side(lambda part: whose.told(*part), parts))
-        whose.missing.append(texts.null_count)
+        whose.add([(X[a : a + CHUNK_ROWS], texts[a : a + CHUNK_ROWS]) for a in starts])
         return whose
 
-    def add(self, X: Floats, ids: Any) -> None:
-        """The next rows."""
-        self.chunks.append(self.told(X, ids))
-        self.missing.append(ids.null_count)
+    def add(self, parts: Iterable[tuple[Floats, Any]]) -> None:
+        """The next rows and their ids (of any plain type), chunk by chunk; some are told at a time."""
+        for rows, missing in side_by_side(self._told, parts):
+            self.chunks.append(rows)
+            self.missing.append(missing)
 
-    def told(self, X: Floats, ids: Any) -> Rows:
-        """Rows with finite features, of somebody."""
+    def _told(self, part: tuple[Floats, Any]) -> tuple[Rows, int]:
+        """Rows with finite features, of somebody; and how many are nobody's."""
+        X, ids = part[0], id_texts(part[1])
         kept = finite_rows(X) & ~missing_ids(ids)
         if kept.all():
-            return Rows.of(0, row_keys(self.persons, X, ids, self.key, told_apart))
+            return Rows.of(0, row_keys(self.persons, X, ids, self.key, told_apart)), 0
         keys = row_keys(self.persons, X[kept], ids.filter(kept), self.key, told_apart)
-        return Rows.of(0, keys, kept)
+        return Rows.of(0, keys, kept), ids.null_count
 
     @property
     def kept(self) -> Flags:

@@ -188,8 +188,7 @@ class FileSource(StreamedSource):
         if persons is None:
             return source
         whose = Whose(persons)
-        for batch in batches:
-            whose.add(self.layout.matrix(batch), self.layout.ids(batch))
+        whose.add((self.layout.matrix(b), self.layout.id_column(b)) for b in batches)
         return replace(source, shares=whose.shares())
 
 
