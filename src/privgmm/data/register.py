@@ -23,6 +23,8 @@ _BLOCK_BYTES = 1 << 29
 # No person has as many rows as this many bits can count.
 _ROW_BITS = 40
 _BYTES = 256
+# Entries that wait to be merged into a sheet, at least: a few at a time would sort all of them often.
+_WAITING = 1 << 21
 # Rows that are sorted at a time: all of most tables, and no more than some hundred megabytes.
 _BLOCK_ROWS = 1 << 24
 
@@ -64,7 +66,7 @@ def together(sheets: Iterable[Sheet], most_rows: int | None) -> Sheet:
     for sheet in sheets:
         waiting.append(sheet)
         held += sheet.counts.size
-        if held > max(_BLOCK_ROWS, done.counts.size):
+        if held > max(_WAITING, done.counts.size):
             done, waiting, held = _joined([done, *waiting], most_rows), [], 0
     return _joined([done, *waiting], most_rows)
 
@@ -136,10 +138,13 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of some parts, counted: each has an entry in the ``sheet``; -1 if it is surely behind those that count."""
+    """Rows of some parts, counted: each has an entry in the ``sheet``; -1 if it is surely behind those that count.
+
+    parts : of each the number, the usable rows (``Rows.usable``) and the entries of these
+    """
 
     sheet: Sheet
-    entries: tuple[tuple[Rows, NDArray[np.int32]], ...]
+    parts: tuple[tuple[int, Flags | None, NDArray[np.int32]], ...]
 
     @staticmethod
     def of(rows: list[Rows], most_rows: int | None) -> Block:
@@ -167,25 +172,26 @@ class Block:
             np.concatenate([sheet.keys for sheet in sheets], axis=1),
             np.concatenate([sheet.counts for sheet in sheets]),
         )
-        return Block(sheet, tuple(zip(rows, _by_part(rows, entry), strict=True)))
+        entries = zip(rows, _by_part(rows, entry), strict=True)
+        return Block(sheet, tuple((part.part, part.usable, mine) for part, mine in entries))
 
     @property
     def nbytes(self) -> int:
         """Memory that the block takes once it is counted."""
-        rows = sum(entry.nbytes for _, entry in self.entries)
+        rows = sum(entry.nbytes for _, _, entry in self.parts)
         return int(rows + self.sheet.keys.nbytes + self.sheet.counts.nbytes)
 
     def kinds(self, register: Register) -> Iterator[tuple[int, Kinds]]:
         """Parts, and the kinds of all rows of each."""
         small = np.min_scalar_type(register.nobody)
         found = np.append(register.kinds_of(self.sheet.keys), register.behind).astype(small)
-        for rows, entry in self.entries:
+        for part, usable, entry in self.parts:
             kinds = found[entry]
-            if rows.usable is not None:
-                everything = np.full(rows.usable.size, register.nobody, small)
-                everything[rows.usable] = kinds
+            if usable is not None:
+                everything = np.full(usable.size, register.nobody, small)
+                everything[usable] = kinds
                 kinds = everything
-            yield rows.part, kinds
+            yield part, kinds
 
 
 def _by_part(rows: list[Rows], entries: list[NDArray[np.int32]]) -> Iterator[NDArray[np.int32]]:
@@ -211,6 +217,7 @@ def registered(parts: Iterable[Rows], persons: PersonUnit) -> tuple[Register, di
         room = _BLOCK_BYTES
         for rows in _gathered(parts):
             block = Block.of(rows, persons.max_rows)
+            rows.clear()  # their keys are not needed any more, and are large
             room -= block.nbytes
             if room >= 0:
                 blocks.append(block)
