@@ -39,6 +39,8 @@ TEST_RAW = "tests/audit/test_raw.py"
 TEST_LEDGER = "tests/ledger"
 TEST_CHARGE = "tests/curate/test_noise_and_charge.py"
 TEST_ROWWISE = "tests/test_rowwise.py"
+TEST_IDS = "tests/data/test_ids.py"
+TEST_PERSONS_DATA = "tests/data/test_persons.py"
 TEST_PERSONS = "tests/queries/test_persons_sensitivity.py"
 TEST_PERSON_RELEASES = "tests/curate/test_person_releases.py"
 TEST_MOMENTS, TEST_ASSIGNED = (
@@ -102,10 +104,12 @@ MUTANTS = [
     Mutant("number of rows published under add-remove", "curate/opened.py", "@property\n    def public_units(self) -> int | None:\n", "@property\n    def public_units(self) -> int | None:\n        return self.source.n_units\n\n    def _unused(self) -> int | None:\n", TAPE + "test_every_way_in[csv-add-remove]"),
     Mutant("persons: every row counts in full", "data/source.py", "return (self.parts << shift) // self.wholes", "return np.full_like(self.wholes, 1 << shift)", TEST_RAW),
     Mutant("persons: weights rounded up", "data/source.py", "return (self.parts << shift) // self.wholes", "return -((-self.parts << shift) // self.wholes)", TEST_PERSONS),
-    Mutant("persons: rows beyond the most count too", "data/persons.py", "np.append(parts, [1, 0, 0])", "np.append(parts, [1, 1, 0])", TEST_PERSONS),
-    Mutant("persons: ties at the last row all count", "data/persons.py", "left = np.minimum(most - sheet.before[ends], tied)", "left = tied", TEST_PERSONS),
+    Mutant("persons: rows beyond the most count too", "data/register.py", "np.append(parts, [1, 0, 0])", "np.append(parts, [1, 1, 0])", TEST_PERSONS),
+    Mutant("persons: ties at the last row all count", "data/register.py", "left = np.minimum(most - sheet.before[ends], tied)", "left = tied", TEST_PERSONS),
+    Mutant("persons: a row of another part is taken", "data/register.py", "            used[byte] += size", "            used[byte] += 0", TEST_PERSONS_DATA),
+    Mutant("persons: short ids without their length", "data/ids.py", "second | lengths.astype(np.uint64) << np.uint64(56)", "second", TEST_IDS),
     Mutant("persons: the order of rows chooses", "data/persons.py", "return mixed(row_words(np.ascontiguousarray(X.T) + 0.0, _SALT) + np.uint64(WORD_STEP))", "return np.arange(X.shape[0], dtype=np.uint64)", TEST_PERSONS),
-    Mutant("persons: rows of unlisted labels are not counted", "data/opening.py", "        kept = finite_rows(X) if persons is None else finite_rows(X) & ~missing_ids(ids)", "        kept = finite_rows(X) if persons is None else finite_rows(X) & ~missing_ids(ids) & (codes >= 0)", TAPE + "test_a_person_with_all_rows"),
+    Mutant("persons: rows of unlisted labels are not counted", "data/passes.py", "            kept = finite_rows(X) & ~missing_ids(ids)\n            if not", "            kept = finite_rows(X) & ~missing_ids(ids) & (layout.codes(batch) >= 0)\n            if not", TAPE + "test_a_person_with_all_rows"),
     Mutant("persons: the number of rows is published", "curate/opened.py", "if self.unit == \"record\" and (self.drop_bad or counts_rows):", "if self.unit == \"record\" and False:", TAPE + "test_a_person_with_all_rows"),
     Mutant("persons: a ledger charges them as rows", PUBLISH, 'kind = request.asked, request.unit if request.person is None else "person"', "kind = request.asked, request.unit", TEST_PERSON_RELEASES),
     Mutant("linear maps by BLAS", "rowwise.py", "    scratch = np.empty(z.shape[1])\n    # From the last", "    return lower @ z\n    # From the last", TEST_ROWWISE),
@@ -118,7 +122,7 @@ MUTANTS = [
     Mutant("a row outside a ball makes a logarithm fail", "transform/prepare.py", "rows = np.clip(step.apply(rows), *_box_around(region))", "rows = step.apply(rows)", TAPE + "test_no_row_makes_a_step_fail"),
     Mutant("a cell decides what kind of file it is", "data/parts.py", 'start.partition(b"\\n")[0]', "start", TAPE + "test_a_row_that_cannot_be_used_shows_nowhere[csv-replace]"),
     Mutant("a warning quotes a cell of a spreadsheet", "data/sheetfile.py", 'warnings.simplefilter("ignore")', "pass", "tests/cli/test_peoples_tables.py"),
-    Mutant("an empty table of capped persons fails", "data/persons.py", "np.append(sheet.starts, sheet.counts.size)[1:] - 1", "np.append(sheet.starts[1:], sheet.counts.size) - 1", TAPE + "test_an_empty_table_of_persons_however_it_is_written"),
+    Mutant("an empty table of capped persons fails", "data/register.py", "np.append(sheet.starts, sheet.counts.size)[1:] - 1", "np.append(sheet.starts[1:], sheet.counts.size) - 1", TAPE + "test_an_empty_table_of_persons_however_it_is_written"),
     Mutant("ledger: a release charges half", PUBLISH, "mu = mu_from_epsilon(asked.epsilon, asked.delta)", "mu = mu_from_epsilon(asked.epsilon, asked.delta) / 2", TEST_CHARGE),
     Mutant("ledger: charged after the release", PUBLISH, CHARGE, "", TEST_CHARGE, (RELEASED, CHARGE + RELEASED)),
     Mutant("ledger: mu does not add", "ledger/composition.py", "math.sqrt(math.fsum(c.mu * c.mu for c in costs))", "max([c.mu for c in costs], default=0.0)", TEST_LEDGER),

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from privgmm.data import parquetfile, persons, register
+from privgmm.data.ids import id_array
 from privgmm.data.opening import open_rows
-from privgmm.data.persons import id_array
 from privgmm.data.source import MappedSource
 from privgmm.errors import InputError
 from privgmm.queries.class_moments import ClassMoments
@@ -80,6 +81,35 @@ def test_every_way_in_gives_the_same_bits(tmp_path, unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("room", [0, 1 << 29])
+def test_rows_sorted_in_many_blocks_with_and_without_room_to_remember_them(
+    tmp_path, monkeypatch, unit, room
+):
+    table = frame()
+    expected = totals(opened(table, unit))
+    parquet.write_table(pa.Table.from_pandas(table), tmp_path / "t.parquet", row_group_size=50)
+    monkeypatch.setattr(parquetfile, "_PIECE_ROWS", 50)
+    monkeypatch.setattr(register, "_BLOCK_ROWS", 120)
+    monkeypatch.setattr(register, "_BLOCK_BYTES", room)
+    source = opened(tmp_path / "t.parquet", unit, in_memory=0)
+    assert len(source.source.people.known) == (12 if room else 0)
+    assert totals(source) == totals(source) == expected
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_persons_with_one_first_word_are_still_different(tmp_path, monkeypatch, unit):
+    table = frame()
+    expected = totals(opened(table, unit))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    real = persons.digests
+    rough = np.array([[1], [2**64 - 1]], np.uint64)
+    monkeypatch.setattr(
+        persons.row_keys, "__defaults__", (lambda ids, key: real(ids, key) & rough,)
+    )
+    assert totals(opened(tmp_path / "t.csv", unit, in_memory=0)) == expected
+
+
+@pytest.mark.parametrize("unit", UNITS)
 def test_workers_find_persons_too(tmp_path, unit):
     import dask.dataframe
     from distributed import Client, LocalCluster
@@ -136,13 +166,13 @@ def test_at_most_so_many_rows_of_a_person_count():
 def test_ids_are_texts_of_their_own():
     """01 is not 1, and one odd id changes nobody else's; a number is its digits, in any type of column."""
     X, y = np.zeros((4, 2)), np.array(["a", "a", "b", "b"])
-    for ids, persons in (
+    for ids, n_persons in (
         (["1", "01", "1", "x"], 3),
         ([1, 1, 2, 2], 2),
         ([1.0, 1, "1", "1.0"], 2),
         ([10**30, 10**30, "b", "b"], 2),
     ):
-        assert opened(X, UNITS[0], y=y, ids=ids).source.n_units == persons
+        assert opened(X, UNITS[0], y=y, ids=ids).source.n_units == n_persons
     # Half a character is no text: such a row is nobody's, and no message quotes it.
     assert id_array(["a", "b\ud800", None]).to_pylist() == ["a", None, None]
 

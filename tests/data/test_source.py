@@ -1,6 +1,7 @@
 """Totals are the same bits for any order and chunking; nothing wraps around."""
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privgmm.data import ArraySource, add_exactly
+from privgmm.data.source import side_by_side
 from privgmm.errors import InputError
 from privgmm.queries.class_moments import ClassMoments
 
@@ -84,3 +86,17 @@ def test_rows_of_no_class_contribute_nothing():
     assert some.tolist() == ArraySource(X[::2], np.array([0, 1]), 2).total(kernel).tolist()
     none = ArraySource(X, np.array([-1, -2, -1]), 2).total(kernel)
     assert none.tolist() == [0] * some.size
+
+
+def test_results_that_nobody_took_do_not_pile_up():
+    begun = []
+
+    def note(part: int) -> int:
+        begun.append(part)
+        return part
+
+    results = side_by_side(note, range(50), threads=2)
+    assert next(results) == 0
+    time.sleep(0.05)
+    assert len(begun) <= 6
+    assert list(results) == list(range(1, 50))

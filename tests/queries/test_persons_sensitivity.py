@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privgmm.data import ArraySource
-from privgmm.data.persons import array_shares
+from privgmm.data.persons import Whose
 from privgmm.queries.assigned import AssignedQuery
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, Shape
@@ -51,7 +51,7 @@ def totals(query, persons: list[Person], unit: PersonUnit, shift: int) -> np.nda
     X = np.concatenate([x for x, _ in persons])
     codes = np.concatenate([c for _, c in persons]).astype(np.intp)
     ids = pa.array([f"p{i}" for i, (x, _) in enumerate(persons) for _ in x], pa.large_string())
-    shares = array_shares(ids, X, unit)
+    shares = Whose.of(ids, X, unit).shares()
     source = ArraySource(X, codes, K, chunk_rows=257, shares=shares)
     exact = source.fixed_point(query.kernel, shift)
     return np.array([total / (1 << shift) for total in exact]) / query.steps
@@ -148,7 +148,7 @@ def test_order_and_chunks_change_no_bit(seed, most):
 
     def total(order, chunk):
         texts = pa.array([f"p{i}" for i in ids[order]], pa.large_string())
-        shares = array_shares(texts, X[order], PersonUnit("home", most))
+        shares = Whose.of(texts, X[order], PersonUnit("home", most)).shares()
         source = ArraySource(X[order], codes[order], K, chunk, shares)
         return source.fixed_point(query.kernel, 20)
 

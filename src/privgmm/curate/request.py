@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privgmm.checks import checked_seed, real
-from privgmm.data.streamed import Progress, no_progress
+from privgmm.data.passes import Progress, no_progress
 from privgmm.errors import InputError
 from privgmm.ledger import Charge
 from privgmm.model.columns import Column

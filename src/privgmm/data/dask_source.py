@@ -11,19 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.data.ids import id_array
 from privgmm.data.parquetfile import batch_rows
-from privgmm.data.persons import ByPerson, People, Sheet, id_array
-from privgmm.data.streamed import (
+from privgmm.data.passes import (
+    Nothing,
     Piece,
     Progress,
-    StreamedSource,
     Tally,
     add_tallies,
     features_of,
     no_progress,
-    sheet_of,
+    rows_of,
     tally,
 )
+from privgmm.data.persons import ByPerson, People
+from privgmm.data.register import Block, Register, Sheet, together
+from privgmm.data.streamed import Counted, StreamedSource
 from privgmm.data.table import Layout
 from privgmm.errors import InputError
 from privgmm.model.labels import label_text
@@ -67,12 +70,21 @@ class DaskSource(StreamedSource):
 
         return add_tallies(noted(), layout, kernel), tuple(lengths)
 
-    def sheets(self, persons: PersonUnit, key: bytes) -> Iterator[Sheet]:
+    def count(self, persons: PersonUnit, key: bytes) -> Counted:
         """Rows counted by person on the workers, part by part."""
         jobs = dict.fromkeys(range(len(self.parts)), (self.layout, persons, key))
-        for _, sheet in self._results(_sheet, jobs):
-            self.progress(int(sheet.counts.sum()))
-            yield sheet
+        tallies: dict[int, Tally] = {}
+
+        def sheets() -> Iterator[Sheet]:
+            for index, (found, sheet) in self._results(_sheet, jobs):
+                tallies[index] = found
+                self.progress(found.n_rows)
+                yield sheet
+
+        register = Register.of(together(sheets(), persons.max_rows), persons)
+        in_order = [tallies[index] for index in range(len(self.parts))]
+        lengths = tuple(found.n_rows for found in in_order)
+        return Counted(register, {}, add_tallies(in_order, self.layout, Nothing()), lengths)
 
     def _on_workers(self, people: People) -> Any:
         """All persons of the table, sent to the workers once."""
@@ -227,8 +239,9 @@ def _tally(
 
 
 @_returning_failures
-def _sheet(part: Any, layout: Layout, persons: PersonUnit, key: bytes) -> Sheet:
-    return sheet_of(_piece(part), layout, persons, key)
+def _sheet(part: Any, layout: Layout, persons: PersonUnit, key: bytes) -> tuple[Tally, Sheet]:
+    found, rows = rows_of(0, _piece(part), layout, persons, key)
+    return found, Block.of([rows], persons.max_rows).sheet
 
 
 @_returning_failures

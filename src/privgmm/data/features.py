@@ -13,9 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from privgmm.data.person_source import PersonSource
 from privgmm.data.source import CHUNK_ROWS, Shares
-from privgmm.data.streamed import StreamedSource
+from privgmm.data.streamed import PersonSource, StreamedSource
 from privgmm.model.columns import Encoding
 from privgmm.types import Floats, Integers
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.data.ids import id_array, id_texts
 from privgmm.data.labels import (
     check_label_type,
     distinct,
@@ -18,7 +19,6 @@ from privgmm.data.labels import (
     unusable_label,
 )
 from privgmm.data.names import check_names, choose
-from privgmm.data.persons import id_array, id_texts
 from privgmm.data.table import Layout, Table
 from privgmm.data.validate import floats, number_type, refuse_text, unusable
 from privgmm.errors import InputError

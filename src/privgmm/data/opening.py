@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from privgmm.data.features import ArrayFeatures, Features, StreamedFeatures
+from privgmm.data.ids import id_array
 from privgmm.data.labels import (
     bounded,
     component_names,
@@ -20,11 +21,11 @@ from privgmm.data.labels import (
 )
 from privgmm.data.memory import WHERE, columns_of
 from privgmm.data.parts import table_file
-from privgmm.data.person_source import PersonSource
-from privgmm.data.persons import array_shares, id_array, joined_ids, missing_ids
+from privgmm.data.passes import Nothing, Progress, no_progress
+from privgmm.data.persons import Whose
 from privgmm.data.reading import Files, PathLike, describe, no_rows
 from privgmm.data.source import ArraySource, Source
-from privgmm.data.streamed import FileSource, Nothing, Progress, StreamedSource, no_progress
+from privgmm.data.streamed import FileSource, PersonSource, StreamedSource
 from privgmm.data.table import Layout
 from privgmm.data.validate import finite_rows, refuse_overflowing, unusable
 from privgmm.errors import InputError
@@ -36,6 +37,8 @@ from privgmm.types import ClassName, Codes, Floats, PersonUnit
 # Files whose numbers take no more bytes than this in memory are read once and kept: every query and every
 # look at public features is a pass over the table.
 IN_MEMORY_BYTES = 1 << 28
+# Batches whose persons threads tell apart at a time, while the file is read.
+_TOLD_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,14 @@ def _open_memory(X: Any, y: Any, asked: Asked) -> Opened:
         names, codes = _coded([distinct(found.labels, None, asked.drop_bad)], classes, texts=False)
     features = found.layout.features
     layout = replace(found.layout, label=label)
-    source = _checked_source(found.X, codes, len(names), layout, WHERE, asked.persons, texts)
+    whose = None
+    if asked.persons is not None:
+        if len(texts) != len(found.X):
+            raise InputError(
+                f"Persons must be one per row: {len(found.X)} rows, {len(texts)} persons."
+            )
+        whose = Whose.of(texts, found.X, asked.persons)
+    source = _checked_source(found.X, codes, len(names), layout, WHERE, whose)
     leak = found.labels is not None and classes is None
     named = (features, label, leak, found.layout.order) if found.named else ((), label, leak)
     return Opened(source, names, *named)
@@ -223,7 +233,8 @@ def finish(source: StreamedSource, texts: bool, asked: Asked, counted: bool) -> 
 def _read_once(files: Files, asked: Asked) -> Opened | None:
     """All rows in memory, in one pass; None if their numbers take more bytes than asked after all."""
     layout, n_rows, classes, persons = files.layout, 0, asked.classes, asked.persons
-    parts, labels, ids = [np.empty((0, len(layout.features)))], [], []
+    parts, labels = [np.empty((0, len(layout.features)))], []
+    whose, waiting = None if persons is None else Whose(persons), list[tuple[Floats, Any]]()
     for piece in files.pieces:
         for batch in piece.batches(layout):
             n_rows += batch.num_rows
@@ -231,16 +242,22 @@ def _read_once(files: Files, asked: Asked) -> Opened | None:
                 return None
             parts.append(layout.matrix(batch))
             labels.append(layout.labels(batch))
-            ids += [layout.ids(batch)] if persons is not None else []
+            if whose is not None:
+                waiting.append((parts[-1], layout.id_column(batch)))
+                if len(waiting) == _TOLD_AT_ONCE:
+                    whose.add(waiting)
+                    waiting.clear()
             asked.progress(batch.num_rows)
+    if whose is not None:
+        whose.add(waiting)
+        waiting.clear()
     X = np.concatenate(parts)
     parts.clear()
     if layout.label is None:
         names, codes = component_names(asked.n_components, classes), np.zeros(n_rows, np.intp)
     else:
         names, codes = _coded(labels, classes, files.texts)
-    texts = joined_ids(ids) if persons is not None else None
-    source = _checked_source(X, codes, len(names), layout, files.where, persons, texts)
+    source = _checked_source(X, codes, len(names), layout, files.where, whose)
     if layout.label is not None and not names:
         raise no_rows(files.where)
     leak = layout.label is not None and classes is None
@@ -271,20 +288,16 @@ def _checked_source(
     n_classes: int,
     layout: Layout,
     where: str,
-    persons: PersonUnit | None = None,
-    ids: Any = None,
+    whose: Whose | None = None,
 ) -> ArraySource:
     """Rows in memory as a source: unusable ones are refused, or left out where the layout says so."""
-    if persons is not None and len(ids) != X.shape[0]:
-        raise InputError(f"Persons must be one per row: {X.shape[0]} rows, {len(ids)} persons.")
     if layout.drop_bad:
-        kept = finite_rows(X) if persons is None else finite_rows(X) & ~missing_ids(ids)
-        X, codes, ids = X[kept], codes[kept], None if persons is None else ids.filter(kept)
+        kept = finite_rows(X) if whose is None else whose.kept
+        X, codes = X[kept], codes[kept]
     else:
         bad = unusable(X, codes)
-        if persons is not None:
-            bad += bad.of_persons(ids.null_count)
-        person = None if persons is None else persons.column
+        if whose is not None:
+            bad += bad.of_persons(sum(whose.missing))
+        person = None if whose is None else whose.persons.column
         bad.refuse(layout.features, layout.label, where, person)
-    shares = None if persons is None else array_shares(ids, X, persons)
-    return ArraySource(X, codes, n_classes, shares=shares)
+    return ArraySource(X, codes, n_classes, shares=None if whose is None else whose.shares())

@@ -14,8 +14,8 @@ from privgmm.data.labels import label_array, missing_labels, text_kind
 from privgmm.data.names import choose
 from privgmm.data.parquetfile import ParquetFile
 from privgmm.data.parts import AnyFile, check_same_names, open_files, size_of
+from privgmm.data.passes import Piece
 from privgmm.data.sheetfile import SheetFile
-from privgmm.data.streamed import Piece
 from privgmm.data.table import Layout, Table
 from privgmm.data.validate import number_type, unusable
 from privgmm.errors import InputError

@@ -6,8 +6,9 @@ A row counts for a public fraction in fixed point, so that a person with many ro
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -25,8 +26,10 @@ _LIMB = 30
 _LOW = (1 << _LIMB) - 1
 # Small enough to stay in cache for ten columns, large enough that Python's overhead vanishes.
 CHUNK_ROWS = 1 << 16
-# Chunks at a time where every share of a row costs a call of the kernel.
-CHUNKS_OF_KINDS = 4
+# Cells at a time where every share of a row costs a call of the kernel: many more rows than there are shares.
+_CELLS_AT_ONCE = 1 << 21
+# Rows of no more bytes than this may be copied into another order (as many as files are read into memory).
+_COPIED_BYTES = 1 << 28
 # A map of rows that treats each row on its own.
 Mapping = Callable[[Floats], Floats]
 _Part = TypeVar("_Part")
@@ -85,6 +88,11 @@ def weighted(kernel: Kernel, X: Floats, codes: Codes, kinds: Kinds, weights: Int
     return np.concatenate([high, low])
 
 
+def rows_at_once(dim: int) -> int:
+    """How many rows of so many features are added up by their shares at a time."""
+    return max(_CELLS_AT_ONCE // max(dim, 1), CHUNK_ROWS)
+
+
 def joined(halves: Integers) -> list[int]:
     """The exact totals that two halves stand for, as Python integers of any size."""
     high, low = np.split(halves, 2)
@@ -94,6 +102,9 @@ def joined(halves: Integers) -> list[int]:
 def _alike(kinds: Kinds) -> Iterator[tuple[int, Integers]]:
     """Kinds that occur, and the rows of each in their order. Kinds of one or two bytes are sorted by counting."""
     if kinds.size == 0:
+        return
+    if kinds[0] == kinds[-1] and (kinds == kinds[0]).all():
+        yield int(kinds[0]), np.arange(kinds.size)
         return
     order = np.argsort(kinds, kind="stable")
     values, starts = np.unique(kinds[order], return_index=True)
@@ -183,17 +194,29 @@ class ArraySource:
         """The same with every row times its weight."""
         if self.shares is None:
             return scaled(self.total(kernel), shift)
-        kinds, weights = self.shares.kinds, self.shares.weights(shift)
-        step = CHUNKS_OF_KINDS * self.chunk_rows
+        rows, weights = self._by_share, self.shares.weights(shift)
+        # Chunks have one share each where rows were put in order, and many where they were not.
+        step = self.chunk_rows if rows[0] is not self.X else rows_at_once(self.dim)
 
         def chunk_total(start: int) -> Integers:
-            X, codes = self.X[start : start + step], self.codes[start : start + step]
-            mine, listed = kinds[start : start + step], codes >= 0
+            part = slice(start, start + step)
+            X, codes, kinds = rows[0][part], rows[1][part], rows[2][part]
+            listed = codes >= 0
             if not listed.all():
-                X, codes, mine = X[listed], codes[listed], mine[listed]
-            return weighted(kernel, X, codes, mine, weights)
+                X, codes, kinds = X[listed], codes[listed], kinds[listed]
+            return weighted(kernel, X, codes, kinds, weights)
 
         return joined(add_exactly(side_by_side(chunk_total, range(0, max(self.n_rows, 1), step))))
+
+    @cached_property
+    def _by_share(self) -> tuple[Floats, Codes, Kinds]:
+        """Rows, codes and kinds; where a copy is small, rows of one share together: they are passed over many times."""
+        assert self.shares is not None
+        kinds = self.shares.kinds
+        if self.X.nbytes > _COPIED_BYTES:
+            return self.X, self.codes, kinds
+        order = np.argsort(kinds, kind="stable")
+        return np.take(self.X, order, axis=0), self.codes[order], kinds[order]
 
 
 def scaled(totals: Integers, shift: int) -> list[int]:
@@ -270,8 +293,14 @@ def side_by_side(
         return
     pool = ThreadPoolExecutor(workers)
     try:
-        for job in [pool.submit(function, part) for part in waiting]:
-            yield job.result()
+        # Few at a time, so that results do not pile up where they are used slower than they are made.
+        jobs: deque[Future[_Result]] = deque()
+        for part in waiting:
+            if len(jobs) == 2 * workers:
+                yield jobs.popleft().result()
+            jobs.append(pool.submit(function, part))
+        while jobs:
+            yield jobs.popleft().result()
     finally:
         # After a failure in one part the others are of no use.
         pool.shutdown(wait=True, cancel_futures=True)

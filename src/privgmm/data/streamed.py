@@ -3,75 +3,42 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import numpy as np
 
-from privgmm.data.digests import digests
-from privgmm.data.labels import bounded, missing_labels
-from privgmm.data.persons import (
-    ByPerson,
-    People,
-    Sheet,
-    array_shares,
-    fuller,
-    joined_ids,
-    row_order,
-    together,
+from privgmm.data.ids import new_key
+from privgmm.data.passes import (
+    Nothing,
+    Piece,
+    Progress,
+    Tally,
+    add_tallies,
+    features_of,
+    no_progress,
+    of_persons,
+    public_rows,
+    rows_of,
+    tally,
 )
-from privgmm.data.source import ArraySource, Kinds, add_exactly, scaled, side_by_side
+from privgmm.data.persons import ByPerson, People, Whose
+from privgmm.data.register import Register, Rows, registered
+from privgmm.data.source import ArraySource, Kinds, SourceAround, joined, scaled, side_by_side
 from privgmm.data.table import Layout
-from privgmm.data.validate import Unusable, unusable
 from privgmm.errors import InputError
-from privgmm.types import ClassName, Codes, Flags, Floats, Integers, Kernel, PersonUnit
-
-# Told how many rows were just passed over.
-Progress = Callable[[int], None]
-
-
-def no_progress(rows: int) -> None:
-    """For passes that nobody watches."""
-
-
-class Piece(Protocol):
-    """Some rows of a table; it pickles, so that a worker can read the rows where it is."""
-
-    def batches(self, layout: Layout) -> Iterator[Any]:
-        """Arrow batches of the layout's columns, in the order of the rows."""
-        ...
+from privgmm.types import Floats, Integers, Kernel, PersonUnit
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
-    """What one pass over a part of the rows brings back; tallies of disjoint parts add up, in any order.
+class Counted:
+    """What the pass that counts persons brings back: all of them, the kinds of the rows of some parts
+    (``People.known``), what else it found, and the rows of each part."""
 
-    totals : the kernel's totals; None for a survey, or when the part holds an unusable row
-    bad : counts of what cannot be used
-    labels : the distinct labels that a survey found
-    """
-
-    n_rows: int
-    totals: Integers | None
-    bad: Unusable
-    labels: frozenset[ClassName] = frozenset()
-
-    def __add__(self, other: Tally) -> Tally:
-        totals = None
-        if self.totals is not None and other.totals is not None:
-            totals = add_exactly(iter((self.totals, other.totals)))
-        labels = bounded(self.labels | other.labels)
-        return Tally(self.n_rows + other.n_rows, totals, self.bad + other.bad, labels)
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """The kernel of a pass that only looks for unusable rows."""
-
-    def __call__(self, X: Floats, codes: Codes) -> Integers:
-        """Integers that these rows add to the total."""
-        return np.zeros(0, dtype=np.int64)
+    register: Register
+    known: dict[int, Kinds]
+    found: Tally
+    lengths: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +76,8 @@ class StreamedSource(ABC):
         """One pass over all rows (a kernel of None surveys them), and the rows of each part."""
 
     @abstractmethod
-    def sheets(self, persons: PersonUnit, key: bytes) -> Iterator[Sheet]:
-        """One pass that counts rows by person: a sheet for each part."""
+    def count(self, persons: PersonUnit, key: bytes) -> Counted:
+        """One pass that counts the rows of every person, and looks for unusable ones."""
 
     @abstractmethod
     def fetch(self, wanted: dict[int, Integers], people: People | None = None) -> list[Floats]:
@@ -135,7 +102,10 @@ class StreamedSource(ABC):
 
     def check(self) -> None:
         """A pass that only looks for unusable rows, e.g. before a ledger is charged."""
-        found, lengths = self.run(self.layout, Nothing())
+        self.refuse(*self.run(self.layout, Nothing()))
+
+    def refuse(self, found: Tally, lengths: tuple[int, ...]) -> None:
+        """Refuse what such a pass found."""
         found.bad.refuse(self.layout.features, self.layout.label, self.where, self.layout.person)
         self._unchanged(found, lengths)
 
@@ -175,30 +145,37 @@ class FileSource(StreamedSource):
         def one(number: int) -> Tally:
             piece = self.pieces[number]
             if isinstance(kernel, ByPerson):
-                return _of_persons(number, piece, layout, kernel, self.progress)
+                return of_persons(number, piece, layout, kernel, self.progress)
             return tally(piece.batches(layout), layout, kernel, self.progress)
 
         parts = list(side_by_side(one, range(len(self.pieces)), self.threads))
         return add_tallies(parts, layout, kernel), tuple(part.n_rows for part in parts)
 
-    def sheets(self, persons: PersonUnit, key: bytes) -> Iterator[Sheet]:
-        """Rows counted by person, piece by piece."""
+    def count(self, persons: PersonUnit, key: bytes) -> Counted:
+        """One pass that counts the rows of every person, and looks for unusable ones."""
+        tallies: list[Tally] = []
 
-        def one(piece: Piece) -> Sheet:
-            return sheet_of(piece, self.layout, persons, key, self.progress)
+        def one(number: int) -> tuple[Tally, Rows]:
+            piece = self.pieces[number]
+            return rows_of(number, piece, self.layout, persons, key, self.progress)
 
-        return side_by_side(one, self.pieces, self.threads)
+        def parts() -> Iterator[Rows]:
+            for found, rows in side_by_side(one, range(len(self.pieces)), self.threads):
+                tallies.append(found)
+                yield rows
+
+        register, known = registered(parts(), persons)
+        lengths = tuple(found.n_rows for found in tallies)
+        return Counted(register, known, add_tallies(tallies, self.layout, Nothing()), lengths)
 
     def fetch(self, wanted: dict[int, Integers], people: People | None = None) -> list[Floats]:
         """Features of some pieces' rows, by ascending row numbers within each piece."""
-        return [features_of(self.pieces[i], self.layout, r, people) for i, r in wanted.items()]
+        return [features_of(self.pieces[i], self.layout, r, people, i) for i, r in wanted.items()]
 
     def feature_batches(self, people: People | None = None) -> Iterator[Floats]:
         """The features of all rows, in their order, in batches of any size."""
-        features = self.layout.without_label
-        for piece in self.pieces:
-            for batch in piece.batches(features):
-                yield public_rows(batch, features, people)
+        for number, piece in enumerate(self.pieces):
+            yield from public_rows(piece, self.layout, people, number)
 
     def loaded(self, what: str, persons: PersonUnit | None = None) -> ArraySource:
         """The same rows as arrays, for ``what`` cannot be done in passes; checked beforehand."""
@@ -210,141 +187,57 @@ class FileSource(StreamedSource):
         source = ArraySource(X[kept], codes[kept], self.n_classes)
         if persons is None:
             return source
-        ids = joined_ids([*map(self.layout.ids, batches)]).filter(kept)
-        return replace(source, shares=array_shares(ids, X[kept], persons))
+        whose = Whose(persons)
+        whose.add((self.layout.matrix(b), self.layout.id_column(b)) for b in batches)
+        return replace(source, shares=whose.shares())
 
 
-def tally(
-    batches: Iterable[Any], layout: Layout, kernel: Kernel | None, progress: Progress = no_progress
-) -> Tally:
-    """One pass over Arrow batches: add up the kernel, or (None) survey rows, cells and labels."""
-    return add_tallies((_one(batch, layout, kernel, progress) for batch in batches), layout, kernel)
+@dataclass(frozen=True, eq=False)
+class PersonSource(SourceAround):
+    """The rows of ``source``, whose layout names the column of persons, each counted by its share: every total is a pass."""
 
+    source: StreamedSource
+    people: People
+    found: Tally
+    lengths: tuple[int, ...]
 
-def add_tallies(parts: Iterable[Tally], layout: Layout, kernel: Kernel | None) -> Tally:
-    """The tally of all parts together; without any, zeros of the kernel's shape."""
-    total: Tally | None = None
-    for part in parts:
-        total = part if total is None else total + part
-    if total is not None:
-        return total
-    X, codes = np.empty((0, len(layout.features))), np.empty(0, np.intp)
-    return Tally(0, None if kernel is None else kernel(X, codes), unusable(X))
+    @staticmethod
+    def of(source: StreamedSource, persons: PersonUnit) -> PersonSource:
+        """One pass counts the rows of every person, and finds what ``check`` refuses."""
+        key = new_key()
+        counted = source.count(persons, key)
+        people = People(persons, counted.register, key, counted.known)
+        return PersonSource(source, people, counted.found, counted.lengths)
 
+    @property
+    def n_units(self) -> int:
+        """The number of persons."""
+        return self.people.register.n_persons
 
-def _of_persons(
-    number: int, piece: Piece, layout: Layout, kernel: ByPerson, progress: Progress
-) -> Tally:
-    """A pass over a piece, after which the shares of its rows are known: later ones need no ids."""
-    people, new = kernel.people, list[Kinds]()
-    known = people.known.get(number)
-    asked = layout if known is None else replace(layout, person=None)
+    def total(self, kernel: Kernel) -> Integers:
+        """Sum of the kernel over all rows, whoever's they are."""
+        return self.source.total(kernel)
 
-    def parts() -> Iterator[Tally]:
-        start = 0
-        for batch in fuller(piece.batches(asked)):
-            if known is None:
-                new.append(people.kinds(layout.matrix(batch), layout.ids(batch)))
-            kinds = new[-1] if known is None else known[start : start + batch.num_rows]
-            if kinds.size != batch.num_rows:
-                raise InputError("The table changed while it was read; leave it alone and retry.")
-            start += batch.num_rows
-            yield _one(batch, asked, kernel, progress, kinds)
+    def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
+        """Sum of the kernel over all rows, each times its weight, in one pass."""
+        return joined(self.source.total(ByPerson(kernel, self.people, shift)))
 
-    total = add_tallies(parts(), layout, kernel)
-    if known is None:
-        people.remember(number, new)
-    return total
+    def check(self) -> None:
+        """Refuse unusable rows, those of nobody among them."""
+        self.source.refuse(self.found, self.lengths)
 
+    def loaded(self, what: str) -> ArraySource:
+        """The same rows as arrays, for ``what`` cannot be done in passes."""
+        if not isinstance(self.source, FileSource):
+            raise InputError(
+                f"{what} needs the table in memory; read it first and give its arrays."
+            )
+        return self.source.loaded(what, self.people.unit)
 
-def _one(
-    batch: Any,
-    layout: Layout,
-    kernel: Kernel | None,
-    progress: Progress,
-    kinds: Kinds | None = None,
-) -> Tally:
-    X = layout.matrix(batch)
-    if isinstance(kernel, ByPerson) and kinds is None:
-        kinds = kernel.people.kinds(X, layout.ids(batch))
-    usable = layout.kept(batch, X) if layout.drop_bad else None
-    if isinstance(kernel, ByPerson) and usable is not None:
-        usable = np.asarray(kinds != kernel.people.nobody)
-    # Where bad rows are dropped there is nothing to refuse.
-    bad = unusable(X if usable is None else X[:0])
-    if usable is None and layout.person is not None:
-        bad += bad.of_persons(layout.ids(batch).null_count)
-    totals, labels = None, frozenset[ClassName]()
-    if kernel is None:
-        values, at = layout.labels(batch)
-        labels = bounded(frozenset(value for value in values if value is not None))
-        if usable is None and layout.label is not None:
-            bad += bad.of_labels(missing_labels(values, at))
-    else:
-        codes = layout.codes(batch)
-        if usable is not None:
-            totals = _totals(kernel, X, codes, usable & (codes >= 0), kinds)
-        else:
-            bad += unusable(X[:0], codes)
-            everything = np.ones(batch.num_rows, dtype=bool)
-            totals = None if bad.any else _totals(kernel, X, codes, everything, kinds)
-    progress(batch.num_rows)
-    n_rows = batch.num_rows if usable is None else int(usable.sum())
-    return Tally(n_rows, totals, bad, labels)
+    def features_at(self, rows: Integers) -> Floats:
+        """(len(rows), d + 1) features and shares of the rows with these ascending numbers."""
+        return self.source.features_at(rows, self.people)
 
-
-def _totals(
-    kernel: Kernel, X: Floats, codes: Codes, counted: Flags, kinds: Kinds | None
-) -> Integers:
-    """The kernel of the rows that count."""
-    if not counted.all():
-        X, codes = X[counted], codes[counted]
-        kinds = None if kinds is None else kinds[counted]
-    if not isinstance(kernel, ByPerson) or kinds is None:
-        return kernel(X, codes)
-    return kernel.of(X, codes, kinds)
-
-
-def sheet_of(
-    piece: Piece, layout: Layout, persons: PersonUnit, key: bytes, progress: Progress = no_progress
-) -> Sheet:
-    """The rows of a piece counted by person: those with usable features, whatever their labels."""
-
-    def of_batch(batch: Any) -> Sheet:
-        X, ids = layout.matrix(batch), layout.ids(batch)
-        kept = layout.kept(batch, X)
-        progress(batch.num_rows)
-        if not kept.all():
-            X, ids = X[kept], ids.filter(kept)
-        return Sheet.of(digests(ids, key), row_order(persons, X))
-
-    return together(map(of_batch, piece.batches(layout)), persons.max_rows)
-
-
-def public_rows(batch: Any, features: Layout, people: People | None) -> Floats:
-    """The features of a batch's usable rows; shares last, of ``people``."""
-    if people is None:
-        return features.usable(batch)
-    X = features.matrix(batch)
-    kept = features.kept(batch, X)
-    return people.beside(X[kept], features.ids(batch).filter(kept))
-
-
-def features_of(
-    piece: Piece, layout: Layout, rows: Integers, people: People | None = None
-) -> Floats:
-    """The features of some rows of a piece, by ascending numbers within it; shares last, of ``people``."""
-    features = layout.without_label
-    found, start = [np.empty((0, len(layout.features) + (people is not None)))], 0
-    for batch in piece.batches(features):
-        if layout.drop_bad or people is not None:
-            X = public_rows(batch, features, people)
-            first, last = np.searchsorted(rows, (start, start + X.shape[0]))
-            found.append(X[rows[first:last] - start])
-            start += X.shape[0]
-            continue
-        first, last = np.searchsorted(rows, (start, start + batch.num_rows))
-        if last > first:
-            found.append(features.matrix(batch.take(rows[first:last] - start)))
-        start += batch.num_rows
-    return np.concatenate(found)
+    def feature_batches(self) -> Iterator[Floats]:
+        """Features and shares of all rows, in their order, in batches of any size."""
+        return self.source.feature_batches(self.people)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from privgmm.data.ids import id_texts, missing_ids
 from privgmm.data.labels import Kind, distinct
-from privgmm.data.persons import id_texts, missing_ids
 from privgmm.data.validate import as_numpy, finite_rows, floats
 from privgmm.errors import InputError
 from privgmm.model.columns import ABSENT, Column
@@ -138,8 +138,12 @@ class Layout:
 
     def ids(self, batch: Any) -> Any:
         """Whose each row is, as Arrow texts; null where nobody's."""
+        return id_texts(self.id_column(batch))
+
+    def id_column(self, batch: Any) -> Any:
+        """The persons' Arrow column, as it is."""
         assert self.person is not None
-        return id_texts(_by_name(batch, (self.person,))[0])
+        return _by_name(batch, (self.person,))[0]
 
     def label_column(self, batch: Any) -> Any:
         """The label's Arrow column; None of an unlabelled table."""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privgmm.data.digests import digests, new_key
+from privgmm.data import ids as module
+from privgmm.data.ids import digests, new_key, told_apart
 
 KEY = bytes(range(16))
 # The first vectors of SipHash's reference code (vectors_sip128): texts 00, 00 01, ... under KEY.
@@ -78,3 +79,25 @@ def test_a_key_is_new_every_time_and_changes_every_digest():
     assert len({new_key() for _ in range(20)}) == 20
     texts = pa.array(["h1", "h2"], pa.large_string())
     assert not np.equal(digests(texts, KEY), digests(texts, bytes(16))).any()
+
+
+def test_repeated_texts_are_digested_once_and_alike(monkeypatch):
+    monkeypatch.setattr(module, "_LOOK", 8)
+    texts = [None, "h1", "", "a much longer name than fifteen bytes"] * 5
+    found = digests(pa.array(texts, pa.large_string()), KEY)
+    assert [tuple(words) for words in found.T.tolist()] == [
+        by_hand((text or "").encode(), KEY) for text in texts
+    ]
+
+
+@given(
+    st.lists(st.text(alphabet="\0ab\u00e9", max_size=18) | st.text(max_size=40), unique=True),
+    st.binary(min_size=16, max_size=16),
+)
+def test_different_texts_have_different_words_wherever_they_stand(texts, key):
+    column = pa.array(["before", *texts], pa.large_string()).slice(1)
+    words = [tuple(pair) for pair in told_apart(column, key).T.tolist()]
+    assert len(set(words)) == len(texts)
+    for text, found in zip(texts, words, strict=True):
+        alone = told_apart(pa.array([text], pa.large_string()), key)
+        assert tuple(alone[:, 0].tolist()) == found
