@@ -87,9 +87,9 @@ def test_small_classes_borrow_the_shape_that_large_ones_have_in_common(monkeypat
     p = privgmm.fit(X, y)
 
     def far_off() -> float:
-        """The median of five releases: one in six is far off, borrowed shape or not."""
+        """The median of sixteen releases, which scatter by a factor of ten, borrowed shape or not."""
         found = []
-        for seed in range(1, 6):
+        for seed in range(1, 17):
             r = privgmm.release(X, y, 1.0, 1e-6, "record", radius=15.0, classes=range(3), seed=seed)
             found.append(privgmm.kl_divergence(r.mixture, p) + privgmm.kl_divergence(p, r.mixture))
         return float(np.median(found))
@@ -98,6 +98,6 @@ def test_small_classes_borrow_the_shape_that_large_ones_have_in_common(monkeypat
     monkeypatch.setattr(
         mechanism, "shared_shape", lambda *_: mechanism.no_shared_shape(len(n), X.shape[1])
     )
-    # 0.22 and 0.31 when this was written: alone, the small class hides its narrow direction in noise.
-    assert borrowed < 0.25
+    # 0.155 and 0.294 when this was written: alone, the small class hides its narrow direction in noise.
+    assert borrowed < 0.2
     assert far_off() > 1.2 * borrowed
