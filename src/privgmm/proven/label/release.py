@@ -75,6 +75,8 @@ def release_view(
         return count_cells(curator, view.cells, view.sizes, n_classes, mu, totals_public)
 
     table = count(budget * math.sqrt(tuning.first_share))
+    if _undecided(view, table, curator.remaining_mu, tuning):
+        table = table.with_another(count(curator.remaining_mu * math.sqrt(tuning.second_share)))
     if _moments_pay(view, table, curator.remaining_mu, tuning, rng):
         draws, labelled = _moment_draws(view, table, curator, tuning, rng)
         told, widen = draws, tuning.widen_moments
@@ -108,16 +110,28 @@ def release_view(
 def _moments_pay(
     view: PublicView, table: CellTable, mu: float, tuning: Tuning, rng: np.random.Generator
 ) -> bool:
-    """Whether a moment round is expected to tell more than another table, classes of equal size."""
-    d = view.features.dim
-    if 1 + d + d * (d + 1) // 2 > tuning.most_statistics:
-        return False
-    effective = view.features.n_units / view.n_classes * mu
-    cost = moment_error(effective, d, max(2.0, 0.5 * math.sqrt(d)))
+    """Whether a moment round is expected to tell more than another table."""
+    cost = _moments_cost(view, mu, tuning)
     if cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed:
         return True
     # Cells may be nearly pure and their counts still refute that labels follow any clustering.
     return cost < tuning.affordable_mixed and _excess(view, table, tuning, rng) > tuning.excess
+
+
+def _undecided(view: PublicView, table: CellTable, mu: float, tuning: Tuning) -> bool:
+    """Whether a moment round pays if cells are mixed, and the first table, which may be mostly noise, does not show that they are."""
+    cost = _moments_cost(view, mu, tuning)
+    shown = tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed
+    return shown <= cost < tuning.affordable_mixed
+
+
+def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
+    """What the noise of a moment round is expected to cost, classes of equal size; infinite where there are too many moments."""
+    d = view.features.dim
+    if 1 + d + d * (d + 1) // 2 > tuning.most_statistics:
+        return math.inf
+    effective = view.features.n_units / view.n_classes * mu
+    return moment_error(effective, d, max(2.0, 0.5 * math.sqrt(d)))
 
 
 def _excess(view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator) -> float:
