@@ -75,9 +75,12 @@ def release_view(
         return count_cells(curator, view.cells, view.sizes, n_classes, mu, totals_public)
 
     table = count(budget * math.sqrt(tuning.first_share))
-    if _undecided(view, table, curator.remaining_mu, tuning):
+    pays = _moments_pay(view, table, curator.remaining_mu, tuning, rng)
+    if not pays and _moments_cost(view, curator.remaining_mu, tuning) < tuning.affordable_mixed:
+        # They would if cells were mixed, and the first table, mostly noise, may only hide that they are.
         table = table.with_another(count(curator.remaining_mu * math.sqrt(tuning.second_share)))
-    if _moments_pay(view, table, curator.remaining_mu, tuning, rng):
+        pays = _moments_pay(view, table, curator.remaining_mu, tuning, rng)
+    if pays:
         draws, labelled = _moment_draws(view, table, curator, tuning, rng)
         told, widen = draws, tuning.widen_moments
     else:
@@ -116,13 +119,6 @@ def _moments_pay(
         return True
     # Cells may be nearly pure and their counts still refute that labels follow any clustering.
     return cost < tuning.affordable_mixed and _excess(view, table, tuning, rng) > tuning.excess
-
-
-def _undecided(view: PublicView, table: CellTable, mu: float, tuning: Tuning) -> bool:
-    """Whether a moment round pays if cells are mixed, and the first table, which may be mostly noise, does not show that they are."""
-    cost = _moments_cost(view, mu, tuning)
-    shown = tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed
-    return shown <= cost < tuning.affordable_mixed
 
 
 def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
