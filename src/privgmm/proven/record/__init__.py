@@ -7,8 +7,8 @@ A map of the mechanism, in the order in which it runs (docs/proven.md tells it w
 2. ``alike``      classes that noise hides are thought to be like the others: in place, width and shape
 3. ``rounds``     counts, means and second moments of rows clipped into an ellipsoid per class
 4. ``frames``     those ellipsoids; ``draws.posterior_frames`` makes the next ones from all answers so far
-5. ``clipping``   counts per shell around each class choose the last round's radius
-                  and what the clips took away is put back, and doubted
+5. ``tails``      counts per shell around each class say how far out its rows lie and choose the last round's radius;
+   ``clipping``   what the clips took away is put back, and doubted
 6. ``posterior``, ``draws``   draws of (count, mean, covariance) given all answers
 7. ``mechanism``  steps 1 to 6 in turn, and the release: balanced, or the paper's objective
 
