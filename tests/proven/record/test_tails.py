@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.errors import _excess
-from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.tails import Shells, choose_radius, radial_laws, shell_edges
 
 DIM, FARTHEST = 4, 30.0
@@ -77,23 +75,6 @@ def test_small_classes_are_not_widened_by_faint_tails():
     usual = [law.masses for law in radial_laws(shells, n, DIM)]
     for law, masses in zip(radial_laws(shells, n, DIM, for_radius=True), usual, strict=True):
         np.testing.assert_allclose(law.masses, masses)
-
-
-def test_what_a_clip_takes_of_a_class_off_its_centre_is_put_back_whole():
-    """A bell off the frame's centre, clipped tightly: the mean of a single turn would stay 0.047 short of 0.6."""
-    rng = np.random.default_rng(0)
-    u = rng.standard_normal((200_000, 3)) + np.array([0.6, 0.0, 0.0])
-    v = u * np.minimum(1.0, 1.6 / np.linalg.norm(u, axis=1))[:, None]
-    n = float(len(u))
-    frames = Frames(np.zeros((1, 3)), np.eye(3)[None], 0.3 * np.eye(3)[None])
-    little = np.array([1e-3 * n])
-    seen = Moments(
-        frames, np.array([1.6]), np.array([n]), v.sum(axis=0)[None], (v.T @ v)[None],
-        little, little, little,
-    )  # fmt: skip
-    (back,) = unclipped((seen,), np.array([n]))
-    assert v.mean(axis=0)[0] < 0.46
-    np.testing.assert_allclose(back.total[0] / n, u.mean(axis=0), atol=0.025)
 
 
 def test_excess_beyond_a_clip_in_closed_form():
