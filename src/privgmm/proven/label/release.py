@@ -118,7 +118,7 @@ def _moments_pay(
     if cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed:
         return True
     # Cells may be nearly pure and their counts still refute that labels follow any clustering.
-    return cost < tuning.affordable_mixed and _excess(view, table, tuning, rng) > tuning.excess
+    return cost < tuning.affordable_mixed and _excess(view, table, tuning, rng) > tuning.refuted
 
 
 def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
