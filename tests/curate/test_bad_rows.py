@@ -153,8 +153,8 @@ def test_label_level_keeps_unlisted_rows_among_the_features_and_projects_nothing
     seen = []
     counted = label.count_cells
 
-    def watched(curator, cells, sizes, n_classes, mu, totals_public):
-        table = counted(curator, cells, sizes, n_classes, mu, totals_public)
+    def watched(curator, query, sizes, sensitivity, mu, totals_public):
+        table = counted(curator, query, sizes, sensitivity, mu, totals_public)
         seen.append((sizes.sum(), totals_public, table.counts.sum()))
         return table
 

@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 from privgmm.privacy import Curator
 from privgmm.proven.label.tuning import Tuning
-from privgmm.queries.cell_counts import CellCounts, CellCountsQuery, Partition
+from privgmm.queries.cell_counts import CellCountsQuery
 from privgmm.types import Codes, Floats
 
 
@@ -71,22 +71,21 @@ class CellTable:
 
 def count_cells(
     curator: Curator,
-    cells: Partition,
+    query: CellCountsQuery,
     sizes: Floats,
-    n_classes: int,
+    sensitivity: float,
     mu: float,
     totals_public: bool,
 ) -> CellTable:
-    """Ask for label counts per cell: a flip moves one row between classes, sensitivity sqrt 2.
+    """Ask for label counts per cell, for mu; the noise is as large as the query's ``sensitivity`` over mu.
 
     Where every label is listed a cell's counts add up to its public size: they are moved by equal parts until they
     do, which takes a part of the noise away. With rows of unlisted labels the sums are private and stay noisy.
     """
-    query = CellCountsQuery(CellCounts(cells, n_classes))
-    sigma = np.full(sizes.size, query.sensitivity("label") / mu)
-    table = curator.answer(query, mu).reshape(-1, n_classes)
+    sigma = np.full(sizes.size, sensitivity / mu)
+    table = curator.answer(query, mu).reshape(sizes.size, -1)
     if totals_public:
-        table += (sizes - table.sum(axis=1))[:, None] / n_classes
+        table += (sizes - table.sum(axis=1))[:, None] / table.shape[1]
     return CellTable(table, sizes, sigma, totals_public)
 
 

@@ -29,6 +29,7 @@ from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Wanted
 from privgmm.proven.objective import Objective
 from privgmm.proven.uncertainty import Estimate, uncertainty
+from privgmm.queries.cell_counts import CellCounts, CellCountsQuery
 from privgmm.types import Floats
 
 # What happens to noisy answers is deterministic: a fixed public seed.
@@ -71,20 +72,25 @@ def release_view(
     budget = curator.remaining_mu
     rng = np.random.default_rng(_SEED)
 
+    query = CellCountsQuery(CellCounts(view.cells, n_classes))
+    sensitivity = query.sensitivity("label")
+
     def count(mu: float) -> CellTable:
-        return count_cells(curator, view.cells, view.sizes, n_classes, mu, totals_public)
+        return count_cells(curator, query, view.sizes, sensitivity, mu, totals_public)
 
     table = count(budget * math.sqrt(tuning.first_share))
-    pays = _moments_pay(view, table, curator.remaining_mu, tuning, rng)
-    if not pays and _moments_cost(view, curator.remaining_mu, tuning) < tuning.affordable_mixed:
+    left = budget * math.sqrt(1 - tuning.first_share)
+    pays = _moments_pay(view, table, left, tuning, rng)
+    if not pays and _moments_cost(view, left, tuning) < tuning.affordable_mixed:
         # They would if cells were mixed, and the first table, mostly noise, may only hide that they are.
-        table = table.with_another(count(curator.remaining_mu * math.sqrt(tuning.second_share)))
-        pays = _moments_pay(view, table, curator.remaining_mu, tuning, rng)
+        table = table.with_another(count(left * math.sqrt(tuning.second_share)))
+        left *= math.sqrt(1 - tuning.second_share)
+        pays = _moments_pay(view, table, left, tuning, rng)
     if pays:
         draws, labelled = _moment_draws(view, table, curator, tuning, rng)
         told, widen = draws, tuning.widen_moments
     else:
-        table = table.with_another(count(curator.remaining_mu))
+        table = table.with_another(count(left))
         models = label_models(view, table, tuning, rng)
         # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show, and its errors are
         # told more widely where one does.
@@ -123,10 +129,10 @@ def _moments_pay(
 
 def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
     """What the noise of a moment round is expected to cost, classes of equal size; infinite where there are too many moments."""
-    d = view.features.dim
+    d = view.scale.size
     if 1 + d + d * (d + 1) // 2 > tuning.most_statistics:
         return math.inf
-    effective = view.features.n_units / view.n_classes * mu
+    effective = float(view.sizes.sum()) / view.n_classes * mu
     return moment_error(effective, d, max(2.0, 0.5 * math.sqrt(d)))
 
 
