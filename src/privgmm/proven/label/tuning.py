@@ -87,7 +87,8 @@ class Tuning:
     # chi-square above its noise. 14 tables of bells have -2.5 to -0.2, 11 of spikes -0.2 to 20. The other is ``impure``.
     excess: float = 1.0
     # So many and moments that are affordable are asked for on this sign alone (breast cancer, 569 x 8, epsilon 16: J 0.03 instead of 1.1).
-    # With 1.0, tables that are mostly noise showed it by chance: 7 of 16 of the paper's mixtures at epsilon 0.5, with J up to 12.
+    # With 1.0, tables that are mostly noise showed it by chance: of 16 of the paper's mixtures at epsilon 0.5 two at the first look and
+    # five more at the second, with J up to 12; none with 2.0.
     refuted: float = 2.0
     # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are
     # told: labels that follow clusters or cells are not drawn independently, and one trust per class is too simple. Found by
