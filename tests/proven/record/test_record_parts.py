@@ -8,7 +8,7 @@ from privgmm.proven.record import draws as record_draws
 from privgmm.proven.record.alike import SharedShape, no_shared_shape
 from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws, sample
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius, refined
-from privgmm.proven.record.locate import Bins, Located, left_out, locate, odd_columns
+from privgmm.proven.record.locate import Bins, Located, bins_below, left_out, locate, odd_columns
 from privgmm.proven.record.margins import Bells, column_quantiles
 from privgmm.proven.record.mechanism import balanced_counts, hidden_cost, reconciled
 from privgmm.proven.record.posterior import Posterior, lower_inverse
@@ -19,9 +19,7 @@ from privgmm.proven.record.tails import Shells, beyond, shell_edges
 def no_bins(n_classes: int, d: int) -> Bins:
     """Histograms that nobody looks at."""
     shape = n_classes, d
-    return Bins(
-        np.zeros((*shape, 4)), np.ones(n_classes), np.full(shape, -1.0), np.full(shape, 0.5)
-    )
+    return bins_below(np.zeros((*shape, 4)), 1.0, np.full(shape, -1.0), np.full(shape, 0.5))
 
 
 def some_posterior(n_classes: int, d: int) -> Posterior:
@@ -178,16 +176,16 @@ def test_the_sampler_finds_the_moments_of_a_normal() -> None:
 def test_histograms_locate_a_class() -> None:
     x = np.random.default_rng(0).normal([0.3, -0.5], [0.1, 0.2], size=(5000, 2))
     table = np.stack([np.histogram(c, 40, (-1, 1))[0] for c in x.T])[None].astype(float)
-    at = locate(np.array([5000.0]), table, 20.0, np.full((1, 2), -1.0), np.full((1, 2), 0.05), 1e4)
+    low, width = np.full((1, 2), -1.0), np.full((1, 2), 0.05)
+    at = locate(np.array([5000.0]), bins_below(table, 20.0, low, width), 1e4)
     np.testing.assert_allclose(at.means, [[0.3, -0.5]], atol=0.02)
     np.testing.assert_allclose(np.exp(at.log_sd), [[0.1, 0.2]], rtol=0.25)
     assert abs(at.counts[0] - 5000) < 3 * at.counts_sd[0]
     assert (at.coarse < 0.01).all()
     narrow = np.zeros_like(table)
     narrow[..., 7] = 5000
-    assert (
-        locate(np.array([5000.0]), narrow, 20.0, *2 * [np.full((1, 2), 0.05)], 1e4).coarse > 0.99
-    ).all()
+    at = locate(np.array([5000.0]), bins_below(narrow, 20.0, low, width), 1e4)
+    assert (at.coarse > 0.99).all()
 
 
 def test_a_noiseless_round_whitens() -> None:
@@ -247,11 +245,11 @@ def test_margins_of_a_finer_look_that_lies_inside_one_bin_and_of_one_that_does_n
     """A fault of session 4: the cells of the two numbered differently and could not be stacked."""
     rows = np.full((1, 2), 1000.0)
     counts = np.tile([0.0, 1000.0, 0.0, 0.0], (1, 2, 1))
-    first = Bins(counts, np.ones(1), np.zeros((1, 2)), np.ones((1, 2)))
+    first = bins_below(counts, 1.0, np.zeros((1, 2)), np.ones((1, 2)))
     # Four bins of a tenth in the middle of the second bin; four of a half across three of them.
-    finer = Bins(
+    finer = bins_below(
         np.tile([0.0, 500.0, 500.0, 0.0], (1, 2, 1)),
-        np.ones(1),
+        1.0,
         np.array([[1.3, 0.5]]),
         np.array([[0.1, 0.5]]),
     )
@@ -302,7 +300,7 @@ def columns(rows: np.ndarray, seed: int, sd: float) -> Bins:
     tables = np.stack([np.histogram(x, 40, (0, 40))[0] for x in rows.T]).astype(float)
     tables += sd * rng.standard_normal(tables.shape)
     shape = 1, rows.shape[1]
-    return Bins(tables[None], np.array([sd]), np.zeros(shape), np.ones(shape))
+    return bins_below(tables[None], sd, np.zeros(shape), np.ones(shape))
 
 
 def test_columns_that_are_no_bells_are_found_and_bells_are_not() -> None:
@@ -320,7 +318,7 @@ def test_columns_that_are_no_bells_are_found_and_bells_are_not() -> None:
         assert not odd_columns(bins, count)[0, :4].any()
         assert odd_columns(bins, count)[0, 4:].all()
         assert left_out(bins, count)[0, 5:].all()
-        found = locate(count, bins.tables, n / 40, bins.low, bins.width, n)
+        found = locate(count, bins, n)
         # Wide enough for the rows, and not looked at again as if they were one narrow spike.
         assert (np.exp(found.log_sd[0, 5:]) > 0.7 * rows.std(axis=0)[5:]).all()
         assert (found.coarse[0, 5:] == 0).all()
@@ -336,7 +334,10 @@ def test_what_lies_beyond_a_clip_is_drawn_from_the_shells() -> None:
     truth = np.maximum(length - 3, 0).mean(), np.maximum(length**2 - 9, 0).mean()
     for sd, near in ((0.05, 0.1), (8.0, 1.0)):
         shells = Shells(counts, edges, np.array([sd]), np.array([40.0]))
-        found = beyond(shells, 0, 2000.0, 3, 3.0, rng.standard_normal((200, 18)))
+        lots = rng.standard_normal((200, 18))
+        found = beyond(shells, 0, 2000.0, 3, 3.0, lots, np.full(200, 40.0))
+        nearer = beyond(shells, 0, 2000.0, 3, 3.0, lots, np.full(200, 5.0))
+        assert all((near <= far).all() for near, far in zip(nearer, found, strict=True))
         for draws, value in zip(found, truth, strict=True):
             low, high = np.quantile(draws, [0.025, 0.975])
             assert low < (1 + 0.1) * value

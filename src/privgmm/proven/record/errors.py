@@ -5,10 +5,11 @@ no bell are not in it. So intervals are made without a prior:
 1. shares from the noisy counts of all rounds;
 2. means and covariances from the last round alone: its answer, less a draw of its noise. What its clip took was put
    back (clipping.py) as a function of what was left, so noise of the answer grows by that function's slope;
-3. a class that its histograms show to be no bell (locate.odd_columns) gets back, draw by draw, what its shells say may
-   lie beyond the clip, in the direction of one of its odd columns;
-4. a column whose histogram contradicts that, is too narrow for it, or could not show it (too few rows for the noise)
-   is not usable, and is told by half of these draws and half of the histogram's own, in which no shape is assumed.
+3. a class that its histograms show to be no bell (locate.odd_columns), or have too few rows to show as one, gets back, draw
+   by draw, what its shells say may lie beyond the clip, along a column whose stated bounds reach so far;
+4. a column whose histogram contradicts that, is too narrow for it, or could not show it (far too few rows for the noise)
+   is not usable, and is told by half of these draws and half of the histogram's own, in which no shape is assumed;
+5. no mean or deviation is told beyond what the stated bounds allow.
 Coordinates are those of the stated region. Post-processing: a fixed public seed.
 """
 
@@ -22,7 +23,7 @@ from scipy.special import chdtrc, poch
 
 from privgmm.model.uncertainty import Errors, split
 from privgmm.proven.record.frames import Moments, bell_kept
-from privgmm.proven.record.locate import bin_moments, odd_columns
+from privgmm.proven.record.locate import Bins, bin_moments, odd_columns, outside
 from privgmm.proven.record.posterior import fewest
 from privgmm.proven.record.rounds import Answers
 from privgmm.proven.record.tails import beyond
@@ -36,10 +37,14 @@ _DRAWS = 800
 _DOUBT = 0.1
 # A slope beyond this belongs to a class that the clip leaves nothing of; it is not usable then in any case.
 _STEEPEST = 6.0
-# Histograms show a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen then.
-_SHOWN = 30.0
-# They contradict the last round if bins that surely hold rows are wider than its deviation by this factor (at the
-# upper end of its interval), or centred so many deviations away.
+# Histograms show the shape of a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen
+# then. A smaller one is told as one that is no bell in any column (21 instead of 30, 300 tables of spikes: deviations cover
+# 0.933 instead of 0.959); below the second number no column is usable.
+_SHOWN, _SEEN = 30.0, 15.0
+# They contradict the last round if bins that surely hold rows (by so many standard deviations: three are exceeded by
+# chance in one of twenty columns), and most of the class, are wider than its deviation by this factor (at the upper end of its
+# interval), or centred so many deviations away.
+_SURE, _MOST = 4.0, 0.8
 _WIDER, _AWAY = 1.25, 0.5
 # A column narrower than this part of a bin is not shown by it: rows elsewhere may be what its deviation comes from.
 _NARROW = 0.3
@@ -47,12 +52,12 @@ _NARROW = 0.3
 _ALONG = 0.7
 # Part of it that may move the mean in any direction. Tried 0, 0.5, 1 on 60 tables of spikes: means cover 0.81, 0.97, 1.00.
 _ANYWHERE = 0.5
-# Deviations and correlations of an odd class are spread out by these factors: without them deviations covered 0.93 and 0.90
-# on two batches of 60 tables, correlations 0.90 on 400. With 1.1 and 1.2 deviations covered 0.94 and 0.96 on 250 each.
-_ODD_DEVIATIONS, _ODD_CORRELATIONS = 1.15, 1.2
+# Deviations and correlations of such a class are spread out by these factors: with 1 and 1.2 tried, correlations covered
+# 0.908 and 0.977 on 300 and 240 tables of spikes; deviations with 1.15 0.933 to 0.947.
+_ODD_DEVIATIONS, _ODD_CORRELATIONS = 1.2, 1.1
 # That column is drawn by how many rows its histogram shows so many deviations out, half of their noise and a little for the
-# unseen added. Set, and tried with 2 deviations (48 tables): little changed.
-_OUT, _OUT_NOISE, _OUT_LEAST = 1.5, 0.5, 0.01
+# unseen added. 1.5 and 2.5 tried on 240 tables of spikes: means cover 0.943 and 0.963.
+_OUT, _OUT_NOISE, _OUT_LEAST = 2.0, 0.5, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +76,11 @@ def record_errors(
     counts = _counts(answers, n_rows, rng)
     means, covariances = _last_round(answers, counts, rng)
     deviations, correlations = split(covariances)
-    odd = odd_columns(answers.located.bins, counts.mean(axis=0))
-    for k in np.flatnonzero(odd.any(axis=1)) if answers.shells else ():
-        means[:, k], covariance = _odd_class(answers, int(k), odd[k], counts[:, k], rng)
+    bins = answers.located.bins
+    n = counts.mean(axis=0)
+    odd = odd_columns(bins, n).any(axis=1) | (n < _SHOWN * bins.sd)
+    for k in np.flatnonzero(odd) if answers.shells else ():
+        means[:, k], covariance = _odd_class(answers, int(k), counts[:, k], rng)
         wide, common = split(covariance)
         deviations[:, k] = np.maximum(_spread(wide, _ODD_DEVIATIONS), 0.0)
         correlations[:, k] = np.clip(_spread(common, _ODD_CORRELATIONS), -1.0, 1.0)
@@ -85,12 +92,14 @@ def record_errors(
     half = (np.arange(_DRAWS) % 2 == 1)[:, None, None]
     anything = np.where(half, 1.0, -1.0)[..., None]
     known = (usable[:, :, None] & usable[:, None, :]) | np.eye(usable.shape[1], dtype=bool)
-    told = Drawn(
-        counts,
-        shares,
+    inside = _in_bounds(
+        bins,
+        np.maximum(counts, 2.0),
         np.where(usable | half, means, whole.means),
         np.where(usable | half, deviations, whole.deviations),
-        np.where(known, correlations, anything),
+    )
+    told = Drawn(
+        counts, shares, inside.means, inside.deviations, np.where(known, correlations, anything)
     )
     return errors_of(told, released, usable)
 
@@ -167,20 +176,27 @@ def _spread(draws: Floats, factor: float) -> Floats:
 
 
 def _odd_class(
-    answers: Answers, k: int, odd: Flags, counts: Floats, rng: np.random.Generator
+    answers: Answers, k: int, counts: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Draws of mean (S, d) and covariance (S, d, d) of a class that is no bell: what the clip left, and what may lie beyond."""
     clipped, frames = answers.clipped, answers.frames
     maps, back = frames.maps[k], frames.inverse[k]
-    d = odd.size
+    d = len(maps)
     n = np.maximum(counts, fewest(d))
     shells = answers.shells[0]
     lots = rng.standard_normal((_DRAWS, shells.counts.shape[1]))
-    first, second = beyond(shells, k, n.mean(), d, float(clipped.radius[k]), lots)
+    # Rows out along a column end where it does.
+    low, high = answers.located.bins.ends
+    reach = np.maximum(high[k] - frames.centres[k], frames.centres[k] - low[k])
+    farthest = reach * np.linalg.norm(maps, axis=0)
+    open_ = farthest > clipped.radius[k]
+    if not open_.any():
+        open_[:] = True
+    column, side = _directions(answers, k, open_, n.mean(), rng)
+    first, second = beyond(shells, k, n.mean(), d, float(clipped.radius[k]), lots, farthest[column])
     m = (clipped.total[k] + clipped.total_sd[k] * rng.standard_normal((_DRAWS, d))) / n[:, None]
     wild = clipped.second_sd[k] * rng.standard_normal((_DRAWS, d, d))
     raw = (clipped.second[k] + (wild + np.swapaxes(wild, 1, 2)) / 2) / n[:, None, None]
-    column, side = _directions(answers, k, odd, n.mean(), rng)
     along = (maps / np.linalg.norm(maps, axis=0)).T[column]
     part = rng.uniform(_ALONG, 1.0, _DRAWS)
     # Some of the tail may lie on the other side: then the mean moves less.
@@ -196,21 +212,21 @@ def _odd_class(
 
 
 def _directions(
-    answers: Answers, k: int, odd: Flags, n: float, rng: np.random.Generator
+    answers: Answers, k: int, open_: Flags, n: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], Floats]:
-    """(S,) odd columns along which the clip may have taken most, and on which side of their highest bin the rows lie."""
+    """(S,) columns, of those that leave the clip, along which it may have taken most; on which side of their highest bin rows lie."""
     bins, clipped = answers.located.bins, answers.clipped
     table, back = bins.tables[k], answers.frames.inverse[k]
     m = clipped.total[k] / n
     wide = back @ (clipped.second[k] / n - m[:, None] * m) @ back.T
     sd = np.sqrt(np.maximum(np.diagonal(wide), (bins.width[k] / 3) ** 2))
-    place = bins.low[k][:, None] + bins.width[k][:, None] * (np.arange(table.shape[1]) + 0.5)
-    out = np.abs(place - (answers.frames.centres[k] + back @ m)[:, None]) > _OUT * sd[:, None]
+    off = np.abs(bins.places[k] - (answers.frames.centres[k] + back @ m)[:, None])
+    out = bins.open[k] & (off > _OUT * sd[:, None])
     noise = _OUT_NOISE * bins.sd[k] * np.sqrt(out.sum(axis=1))
-    rows = (out * table).sum(axis=1) + noise * rng.standard_normal((_DRAWS, odd.size))
-    rows = np.where(odd, np.maximum(rows, _OUT_LEAST * n), 0.0)
+    rows = (out * table).sum(axis=1) + noise * rng.standard_normal((_DRAWS, open_.size))
+    rows = np.where(open_, np.maximum(rows, _OUT_LEAST * n), 0.0)
     level = (rows / rows.sum(axis=1, keepdims=True)).cumsum(axis=1)
-    column = np.minimum((rng.random((_DRAWS, 1)) > level).sum(axis=1), np.flatnonzero(odd)[-1])
+    column = np.minimum((rng.random((_DRAWS, 1)) > level).sum(axis=1), np.flatnonzero(open_)[-1])
     off = np.arange(table.shape[1]) - table.argmax(axis=1)[:, None]
     side = np.sign((table * (off > 1)).sum(axis=1) - (table * (off < -1)).sum(axis=1))
     return column, side[column]
@@ -220,32 +236,47 @@ def _histograms(answers: Answers, counts: Floats, rng: np.random.Generator) -> _
     """Draws by the histograms alone: sums over all bins, whatever the shape."""
     bins = answers.located.bins
     n = np.maximum(counts, 1.0)[..., None]
-    # About the middle of the region, in units of half its width.
-    place = (np.arange(bins.tables.shape[-1]) + 0.5) / bins.tables.shape[-1] * 2 - 1
-    powers = np.stack([place, place**2])
-    half = bins.width * bins.tables.shape[-1] / 2
-    seen = np.einsum("pb,kjb->pkj", powers, bins.tables)
-    root = np.linalg.cholesky(powers @ powers.T)
-    noise = np.einsum("pq,qskj->pskj", root, rng.standard_normal((2, _DRAWS, *bins.low.shape)))
+    low, high = bins.ends
+    middle, half = (high + low) / 2, (high - low) / 2
+    place = np.where(bins.open, (bins.places - middle[..., None]) / half[..., None], 0.0)
+    powers = np.stack([place, place**2], axis=-2)
+    seen = np.einsum("kjpb,kjb->pkj", powers, bins.tables)
+    # A single open bin lies in the middle, where the powers are zero and have no noise.
+    root = np.linalg.cholesky(powers @ np.swapaxes(powers, -1, -2) + 1e-12 * np.eye(2))
+    noise = np.einsum("kjpq,qskj->pskj", root, rng.standard_normal((2, _DRAWS, *bins.low.shape)))
     first, square = seen[:, None] + bins.sd[:, None] * noise
     mean = np.clip(first / n, -1.0, 1.0)
     # A bin is as wide as step, and its rows lie anywhere in it.
-    step = 2 / place.size
+    step = bins.width / half
     variance = np.clip(square / n - mean**2 - step**2 / 12, 0.0, 1 - mean**2)
     # Or in one place of it.
     lots = step * rng.uniform(-0.5, 0.5, (2, *mean.shape))
-    return _Columns(
-        bins.low + half * (1 + mean + lots[0]), half * np.abs(np.sqrt(variance) + lots[1])
-    )
+    return _Columns(middle + half * (mean + lots[0]), half * np.abs(np.sqrt(variance) + lots[1]))
+
+
+def _in_bounds(bins: Bins, counts: Floats, means: Floats, deviations: Floats) -> _Columns:
+    """Draws cut where the stated bounds end.
+
+    The values of n rows in [a, b] with mean m have the variance n / (n - 1) (m - a)(b - m) at most.
+    """
+    low, high = bins.ends
+    inside = np.clip(means, low, high)
+    most = np.sqrt((inside - low) * (high - inside) * (counts / (counts - 1))[..., None])
+    return _Columns(inside, np.minimum(deviations, most))
 
 
 def _usable(answers: Answers, counts: Floats, seen: _Columns) -> Flags:
     """(K, d) columns that the histograms could contradict, and do not."""
     bins = answers.located.bins
-    shown = counts.mean(axis=0) >= _SHOWN * bins.sd
-    sure = bin_moments(bins.tables, bins.sd[:, None, None])
-    mean, wide = bins.low + bins.width * sure.mean, bins.width * sure.sd
-    upper = np.quantile(seen.deviations, 0.975, axis=0)
-    agree = (wide <= _WIDER * upper) & (np.abs(mean - seen.means.mean(axis=0)) <= _AWAY * upper)
+    n = counts.mean(axis=0)[:, None]
+    sd = bins.sd[:, None]
+    middle, upper = seen.means.mean(axis=0), np.quantile(seen.deviations, 0.975, axis=0)
+    sure = bin_moments(bins.tables, sd[..., None], _SURE)
+    # At least so wide: rows of a bin may all lie in one place of it.
+    mean = bins.low + bins.width * sure.mean
+    wide = bins.width * np.sqrt(np.maximum(sure.sd**2 - 1 / 12, 0.0))
+    other = (wide > _WIDER * upper) | (np.abs(mean - middle) > _AWAY * upper)
+    far = outside(bins.tables, (middle - bins.low) / bins.width, upper / bins.width, sd)[1]
+    contradict = far | (other & (sure.total > _MOST * n))
     resolved = np.median(seen.deviations, axis=0) >= _NARROW * bins.width
-    return np.asarray(shown[:, None] & agree & resolved)
+    return np.asarray((n >= _SEEN * sd) & ~contradict & resolved)

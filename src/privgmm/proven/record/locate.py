@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
-from privgmm.types import Floats
+from privgmm.types import Flags, Floats
 
 # Half a bin between candidate means; widths from a quarter of a bin to a quarter of the range.
 _WIDTHS = 14
@@ -46,12 +45,41 @@ _ODD_WIDTH = 0.25
 
 @dataclass(frozen=True)
 class Bins:
-    """The noisy histograms of all columns themselves: tables (K, d, B), the noise (K,) of a bin, low and width (K, d)."""
+    """The noisy histograms of all columns themselves: tables (K, d, B), the noise (K,) of a bin, low and width (K, d).
+
+    ``open`` (K, d, B) are the bins that rows in the stated bounds may lie in; others are empty and have no noise.
+    """
 
     tables: Floats
     sd: Floats
     low: Floats
     width: Floats
+    open: Flags
+
+    @property
+    def places(self) -> Floats:
+        """(K, d, B) the middles of the bins."""
+        steps = np.arange(self.tables.shape[-1]) + 0.5
+        return np.asarray(self.low[..., None] + self.width[..., None] * steps)
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """(K, d) each: where the first open bin begins and the last one ends."""
+        first = self.open.argmax(axis=-1)
+        last = self.open.shape[-1] - self.open[..., ::-1].argmax(axis=-1)
+        return self.low + self.width * first, self.low + self.width * last
+
+
+def bins_below(
+    tables: Floats, sigma: float, low: Floats, width: Floats, top: Floats | None = None
+) -> Bins:
+    """Histograms (K, d, B) whose bins begin below ``top`` (d,), if it is given: what was answered of others is noise."""
+    steps = np.arange(tables.shape[-1])
+    # A bin that begins within rounding of the end holds nothing.
+    inside = low[..., None] + width[..., None] * (steps + 1e-6) < (
+        np.inf if top is None else top[:, None]
+    )
+    return Bins(np.where(inside, tables, 0.0), np.full(len(tables), sigma), low, width, inside)
 
 
 @dataclass(frozen=True)
@@ -74,15 +102,14 @@ class Located:
     finer: tuple[Bins, ...] = ()
 
 
-def locate(
-    counts: Floats, tables: Floats, sigma: float, low: Floats, width: Floats, largest: float
-) -> Located:
+def locate(counts: Floats, bins: Bins, largest: float) -> Located:
     """Fit n_k N(m_kj, s_kj^2) to each noisy histogram; noise N(0, sigma^2) on all totals.
 
     For a template p (bin probabilities of N(m, s^2)) the log-likelihood of a histogram h is, up to
     a constant, (n <h, p> - n^2 ||p||^2 / 2) / sigma^2: quadratic in n, so the posterior over the
     grid (n, m, s) is one matrix product per class. The columns of a class share n.
     """
+    tables, sigma, low, width = bins.tables, float(bins.sd[0]), bins.low, bins.width
     n_classes, d, n_bins = tables.shape
     m, s, templates = _templates(n_bins)
     energy = np.einsum("gb,gb->g", templates, templates)
@@ -106,11 +133,11 @@ def locate(
     spread = np.sqrt(np.maximum(moments[1::2] - moments[::2] ** 2, 0) + _UNRESOLVED)
     bell = mean, log_sd = moments[0], moments[2]
     seen = bin_moments(tables, sigma)
-    far, outside = _outside(tables, mean, np.exp(log_sd), sigma)
+    far, strays = outside(tables, mean, np.exp(log_sd), sigma)
     # A bell's mean and width are believed as far as they agree with those of the bins.
     plain = (n_mean > _WELL_SEEN * sigma)[:, None]
     whole = plain & (seen.total > _MOST_ROWS * n_mean[:, None])
-    outside &= plain
+    strays &= plain
     spread[0] = np.where(whole, np.hypot(spread[0], seen.mean - mean), spread[0])
     spread[1] = np.where(whole, np.hypot(spread[1], np.log(seen.sd) - log_sd), spread[1])
     better = whole & (seen.mean_sd < spread[0])
@@ -118,19 +145,18 @@ def locate(
     better = whole & (seen.log_sd_sd < spread[1])
     log_sd = np.where(better, np.log(seen.sd), log_sd)
     spread[1] = np.where(better, seen.log_sd_sd, spread[1])
-    mean = np.where(outside, seen.mean, mean)
-    log_sd = np.where(outside, np.log(seen.sd), log_sd)
-    spread[0] = np.where(outside, seen.mean_sd, spread[0])
-    spread[1] = np.where(outside, seen.log_sd_sd, spread[1])
+    mean = np.where(strays, seen.mean, mean)
+    log_sd = np.where(strays, np.log(seen.sd), log_sd)
+    spread[0] = np.where(strays, seen.mean_sd, spread[0])
+    spread[1] = np.where(strays, seen.log_sd_sd, spread[1])
     # A bin far from the bell may be a spike or noise, so both are: midway, and each within one standard deviation.
-    doubtful = plain & ~outside & (far & (tables > _BIN_SURE * sigma)).any(axis=-1)
+    doubtful = plain & ~strays & (far & (tables > _BIN_SURE * sigma)).any(axis=-1)
     half = (seen.mean - bell[0]) / 2, (np.log(seen.sd) - bell[1]) / 2
     mean = np.where(doubtful, bell[0] + half[0], mean)
     log_sd = np.where(doubtful, bell[1] + half[1], log_sd)
     spread[0] = np.where(doubtful, np.hypot(seen.mean_sd, half[0]), spread[0])
     spread[1] = np.where(doubtful, np.hypot(seen.log_sd_sd, np.minimum(half[1], 1.0)), spread[1])
-    coarse = np.where(outside | doubtful, 0.0, coarse)
-    bins = Bins(tables, np.full(n_classes, sigma), low, width)
+    coarse = np.where(strays | doubtful, 0.0, coarse)
     odd = left_out(bins, counts)
     held = _held(tables, np.maximum(counts, sigma))
     mean, log_sd = np.where(odd, held[0], mean), np.where(odd, np.log(held[1]), log_sd)
@@ -146,7 +172,7 @@ def locate(
     )  # fmt: skip
 
 
-def left_out(bins: Bins, counts: Floats) -> NDArray[np.bool_]:
+def left_out(bins: Bins, counts: Floats) -> Flags:
     """(K, d) columns of well-seen classes whose best bell, of whatever size, leaves out too many of so many rows (K,)."""
     m, s, templates = _templates(bins.tables.shape[-1])
     energy = np.einsum("gb,gb->g", templates, templates)
@@ -159,7 +185,7 @@ def left_out(bins: Bins, counts: Floats) -> NDArray[np.bool_]:
     )
 
 
-def odd_columns(bins: Bins, counts: Floats) -> NDArray[np.bool_]:
+def odd_columns(bins: Bins, counts: Floats) -> Flags:
     """(K, d) columns that no bell of so many rows (K,) explains: those, and of well-seen classes steps, modes and skew."""
     _, _, templates = _templates(bins.tables.shape[-1], *_FINE)
     energy = np.einsum("gb,gb->g", templates, templates)
@@ -198,10 +224,10 @@ class BinMoments:
     log_sd_sd: Floats
 
 
-def bin_moments(tables: Floats, sigma: float | Floats) -> BinMoments:
-    """No shape is assumed: mean and variance of the bins that are surely not noise."""
+def bin_moments(tables: Floats, sigma: float | Floats, sure: float = _BIN_SURE) -> BinMoments:
+    """No shape is assumed: mean and variance of the bins that are surely not noise, by so many standard deviations."""
     centre = np.arange(tables.shape[-1]) + 0.5
-    mass = np.where(tables > _BIN_SURE * sigma, tables, 0.0)
+    mass = np.where(tables > sure * sigma, tables, 0.0)
     total = np.maximum(mass.sum(axis=-1), 1e-9)
     mean = mass @ centre / total
     square = mass @ centre**2 / total
@@ -217,9 +243,7 @@ def bin_moments(tables: Floats, sigma: float | Floats) -> BinMoments:
     return BinMoments(total, mean, sd, mean_sd, log_sd_sd)
 
 
-def _outside(
-    tables: Floats, mean: Floats, sd: Floats, sigma: float
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def outside(tables: Floats, mean: Floats, sd: Floats, sigma: float | Floats) -> tuple[Flags, Flags]:
     """Bins (K, d, B) beyond the fitted bell, and columns (K, d) that show more mass there than noise can explain."""
     centre = np.arange(tables.shape[-1]) + 0.5
     far = np.abs(centre - mean[..., None]) > _REACH * sd[..., None] + 1.0

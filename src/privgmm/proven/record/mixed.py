@@ -23,7 +23,7 @@ from privgmm.model.uncertainty import Errors
 from privgmm.privacy import Curator
 from privgmm.proven.objective import Objective
 from privgmm.proven.record.alike import exchangeable
-from privgmm.proven.record.locate import Bins, Located, locate
+from privgmm.proven.record.locate import Bins, Located, bins_below, locate
 from privgmm.proven.record.margins import Bells, column_quantiles
 from privgmm.proven.record.mechanism import posterior_release, query_rounds
 from privgmm.proven.record.rounds import Grid, Session, on_the_total, step_grid
@@ -138,8 +138,9 @@ def _numbers(session: Session, columns: tuple[Column, ...], levels: Levels) -> L
         np.broadcast_to(side[chosen], shape) for side in (levels.grid.low, levels.grid.width)
     )
     tables = levels.tables[:, chosen, : TUNING.histogram_bins]
+    bins = bins_below(tables, levels.sigma, low, width, levels.grid.top[chosen])
     assert session.total is not None
-    return locate(levels.counts, tables, levels.sigma, low, width, session.total)
+    return locate(levels.counts, bins, session.total)
 
 
 def _least(encoding: Encoding) -> Floats:
@@ -191,7 +192,8 @@ def _located(
     n = levels.counts
     error = levels.sigma / n
     bins = TUNING.histogram_bins
-    # Of each encoded column: mean, its error, log deviation, its error, histogram, and where its bins begin and how wide they are.
+    # Of each encoded column: mean, its error, log deviation, its error, histogram, where its bins begin, how wide they are, and
+    # which of them are open.
     told: list[tuple[Floats, ...]] = []
 
     def add_switch(count: Floats) -> None:
@@ -199,9 +201,11 @@ def _located(
         safe = np.clip(share, error / 2, 1 - error / 2)
         table = np.zeros((n.size, bins))
         table[:, 0], table[:, -1] = n - count, count
+        ends = np.zeros((n.size, bins), dtype=bool)
+        ends[:, [0, -1]] = True
         told.append((
             share, np.maximum(error, 1e-3), 0.5 * np.log(np.maximum(safe * (1 - safe), 1e-6)),
-            np.clip(error / (2 * safe), 0.05, 1.0), table, np.zeros(n.size), np.full(n.size, 1 / bins),
+            np.clip(error / (2 * safe), 0.05, 1.0), table, np.zeros(n.size), np.full(n.size, 1 / bins), ends,
         ))  # fmt: skip
 
     i = 0
@@ -212,7 +216,7 @@ def _located(
             continue
         assert numbers is not None
         mean, wide = numbers.means[:, i], np.exp(2 * numbers.log_sd[:, i])
-        table = levels.tables[:, j, :bins].copy()
+        table = numbers.bins.tables[:, i].copy()
         if column.missing:
             gone = np.clip(levels.part(j, -1), 0.0, MOST_MISSING)
             fill = encoding.fills[j]
@@ -223,21 +227,21 @@ def _located(
             table[:, min(at, bins - 1)] += levels.tables[:, j, -1]
         told.append((
             mean, numbers.means_sd[:, i], 0.5 * np.log(wide), numbers.log_sd_sd[:, i], table,
-            np.full(n.size, levels.grid.low[j]), np.full(n.size, levels.grid.width[j]),
+            numbers.bins.low[:, i], numbers.bins.width[:, i], numbers.bins.open[:, i],
         ))  # fmt: skip
         if column.missing:
             add_switch(levels.tables[:, j, -1])
         i += 1
     counts, counts_sd = n, np.full(n.size, levels.sigma)
     center, scale = region.center, region.scale
-    means, means_sd, log_sd, log_sd_sd, tables, low, width = (
+    means, means_sd, log_sd, log_sd_sd, tables, low, width, inside = (
         np.stack(values, axis=1) for values in zip(*told, strict=True)
     )
     return Located(
         counts, counts_sd,
         (means - center) / scale, means_sd / scale, log_sd - np.log(scale), log_sd_sd,
         np.zeros((n.size, encoding.dim)),
-        Bins(tables, counts_sd, (low - center) / scale, width / scale),
+        Bins(tables, counts_sd, (low - center) / scale, width / scale, inside.astype(bool)),
     )  # fmt: skip
 
 
@@ -256,12 +260,11 @@ def _margins(
     if numbers:
         at = [encoding.places[j].start for j in numbers]
         shape = len(means), len(numbers)
-        first = Bins(
-            levels.tables[:, numbers, : TUNING.histogram_bins],
-            np.full(len(means), levels.sigma),
-            np.broadcast_to(levels.grid.low[numbers], shape),
-            np.broadcast_to(levels.grid.width[numbers], shape),
+        low, width = (
+            np.broadcast_to(side[numbers], shape) for side in (levels.grid.low, levels.grid.width)
         )
+        tables = levels.tables[:, numbers, : TUNING.histogram_bins]
+        first = bins_below(tables, levels.sigma, low, width, levels.grid.top[numbers])
         bells = Bells(
             np.stack([n * s.present[at] for n, s in zip(counts, scores, strict=True)]),
             np.stack([s.means[at] for s in scores]),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privgmm.privacy import Adjacency
 from privgmm.proven.record.alike import SharedShape
 from privgmm.proven.record.frames import Frames, Moments, clip_radius
-from privgmm.proven.record.locate import Located, left_out, locate
+from privgmm.proven.record.locate import Located, bins_below, left_out, locate
 from privgmm.proven.record.tails import RadialLaw, Shells, choose_radius, shell_edges
 from privgmm.proven.record.tuning import TUNING, Round, capped
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
@@ -137,9 +137,8 @@ def histogram_round(session: Session) -> Located:
     """(1) Column histograms over the stated region, and finer ones around classes seen too coarsely."""
     shape = session.n_classes, session.dim
     grid = session.grid or even_grid(session.dim, session.extent)
-    best = _histograms(
-        session, np.broadcast_to(grid.low, shape), np.broadcast_to(grid.width, shape)
-    )
+    sides = (np.broadcast_to(side, shape) for side in (grid.low, grid.width))
+    best = _histograms(session, *sides, grid.top)
     for _ in range(TUNING.refinements):
         if not _too_coarse(best).any():
             break
@@ -229,7 +228,7 @@ def moment_round(
     )  # fmt: skip
 
 
-def _histograms(session: Session, low: Floats, width: Floats) -> Located:
+def _histograms(session: Session, low: Floats, width: Floats, top: Floats | None = None) -> Located:
     query = MarginalCountsQuery(MarginalCounts(low, width, TUNING.histogram_bins))
     answer, sigma = session.ask(query, TUNING.histogram_share, TUNING.histogram_cap)
     counts, tables = answer[: session.n_classes], answer[session.n_classes :]
@@ -237,7 +236,8 @@ def _histograms(session: Session, low: Floats, width: Floats) -> Located:
     assert session.total is not None
     counts, _ = on_the_total(session, counts, np.full(counts.size, sigma))
     shape = session.n_classes, session.dim, TUNING.histogram_bins
-    return locate(counts, tables.reshape(shape), sigma, low, width, session.total)
+    bins = bins_below(tables.reshape(shape), sigma, low, width, top)
+    return locate(counts, bins, session.total)
 
 
 def on_the_total(session: Session, counts: Floats, sd: Floats) -> tuple[Floats, Floats]:

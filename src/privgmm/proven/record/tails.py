@@ -174,11 +174,12 @@ def radial_law(shells: Shells, k: int, n: float, dim: int, entry: float = _ENTRY
 
 
 def beyond(
-    shells: Shells, k: int, n: float, dim: int, radius: float, lots: Floats
+    shells: Shells, k: int, n: float, dim: int, radius: float, lots: Floats, farthest: Floats
 ) -> tuple[Floats, Floats]:
     """Draws (S,) of E(|u| - r)+ and E(|u|^2 - r^2)+ of an odd class k: what a clip at r may take of its rows.
 
-    ``lots`` (S, B) are standard normal: the law is fitted again to counts less a draw of their noise.
+    ``lots`` (S, B) are standard normal: the law is fitted again to counts less a draw of their noise. No row of a draw is
+    thought farther out than ``farthest`` (S,).
     """
     at = _templates(shells.edges[k], shells.farthest[k], dim)
     sigma = float(shells.sd[k])
@@ -186,8 +187,8 @@ def beyond(
     weights = _fit(shells.counts[k] + sigma * lots, at, sigma, n, least, _REDRAWN_SWEEPS)
     masses = weights @ at.parts.T
     masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-12)
-    far = np.maximum(at.lengths, radius)
-    return masses @ (far - radius), masses @ (far**2 - radius**2)
+    far = np.maximum(np.minimum(at.lengths, farthest[:, None]), radius)
+    return (masses * (far - radius)).sum(axis=1), (masses * (far**2 - radius**2)).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
