@@ -30,7 +30,7 @@ from privgmm.proven.record.rounds import Grid, Session, on_the_total, step_grid
 from privgmm.proven.record.tuning import TUNING
 from privgmm.proven.uncertainty import Estimate
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
-from privgmm.types import Floats
+from privgmm.types import Flags, Floats
 
 # hi itself belongs to the last bin of numbers, not to the one after it.
 _CLOSED = 1 + 1e-9
@@ -194,7 +194,7 @@ def _located(
     bins = TUNING.histogram_bins
     # Of each encoded column: mean, its error, log deviation, its error, histogram, where its bins begin, how wide they are, and
     # which of them are open.
-    told: list[tuple[Floats, ...]] = []
+    told: list[tuple[Floats | Flags, ...]] = []
 
     def add_switch(count: Floats) -> None:
         share = np.clip(count / n, 0.0, 1.0)

@@ -137,8 +137,8 @@ def histogram_round(session: Session) -> Located:
     """(1) Column histograms over the stated region, and finer ones around classes seen too coarsely."""
     shape = session.n_classes, session.dim
     grid = session.grid or even_grid(session.dim, session.extent)
-    sides = (np.broadcast_to(side, shape) for side in (grid.low, grid.width))
-    best = _histograms(session, *sides, grid.top)
+    low, width = (np.broadcast_to(side, shape) for side in (grid.low, grid.width))
+    best = _histograms(session, low, width, grid.top)
     for _ in range(TUNING.refinements):
         if not _too_coarse(best).any():
             break
