@@ -82,6 +82,29 @@ def expected_labels(models: list[LabelModel], n_labels: int, rows: Floats | None
     return np.asarray(out)
 
 
+def missed_total(
+    view: PublicView, models: list[LabelModel], table: CellTable, tuning: Tuning
+) -> float:
+    """How far the models are from the noisy total of some class, in standard deviations; 0 if it is a small part of each.
+
+    ``excess`` looks at all cells at once and hardly notices a small class that lies inside a large one.
+    """
+    n_classes = table.counts.shape[1]
+    weight = view.shares * (view.features.n_units / float(view.shares.sum()))
+    labels = expected_labels(models, table.n_labels)[:, :n_classes]
+    within = weight @ (labels * (1 - labels))
+    among, mean = np.zeros(n_classes), weight @ labels
+    for model in models:
+        sizes = np.eye(table.n_labels)[model.draws][..., :n_classes]
+        totals = np.einsum("m,smk->sk", weight @ model.responsibilities, sizes)
+        among += model.share * ((totals - mean) ** 2).mean(axis=0)
+    noise = float((table.sigma**2).sum()) * (1 - 1 / n_classes if table.totals_public else 1.0)
+    sd = np.sqrt(noise + within + among + tuning.misfit * float(weight.sum()))
+    seen = table.counts.sum(axis=0)
+    off = np.abs(seen - mean)
+    return float(np.where(off > tuning.missed_part * seen, off / sd, 0.0).max())
+
+
 def pure_draws(
     view: PublicView,
     models: list[LabelModel],

@@ -21,7 +21,13 @@ from privgmm.privacy import Curator
 from privgmm.proven.label.cell_table import CellTable, class_shares, count_cells
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
-from privgmm.proven.label.pure import expected_labels, label_models, mixed_draws, pure_draws
+from privgmm.proven.label.pure import (
+    expected_labels,
+    label_models,
+    missed_total,
+    mixed_draws,
+    pure_draws,
+)
 from privgmm.proven.label.shapes import Labelled, label_components, label_margins
 from privgmm.proven.label.statistics import Draws, Moments, decide, moments_under
 from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws, weigh
@@ -92,10 +98,10 @@ def release_view(
     else:
         table = table.with_another(count(left))
         models = label_models(view, table, tuning, rng)
-        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show, and its errors are
-        # told more widely where one does.
+        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show (or where no
+        # clustering has the rows of some class), and its errors are told more widely where one does.
         signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
-        if all(signs):
+        if all(signs) or missed_total(view, models, table, tuning) > tuning.missed:
             draws, soft = mixed_draws(view, table, tuning, rng)
             told, widen = draws, tuning.widen_cells
         else:
@@ -123,8 +129,14 @@ def _moments_pay(
     cost = _moments_cost(view, mu, tuning)
     if cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed:
         return True
+    if cost >= tuning.affordable_mixed:
+        return False
     # Cells may be nearly pure and their counts still refute that labels follow any clustering.
-    return cost < tuning.affordable_mixed and _excess(view, table, tuning, rng) > tuning.refuted
+    models = label_models(view, table, tuning, rng)
+    return (
+        min(model.excess for model in models) > tuning.refuted
+        or missed_total(view, models, table, tuning) > tuning.missed
+    )
 
 
 def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
@@ -134,11 +146,6 @@ def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
         return math.inf
     effective = float(view.sizes.sum()) / view.n_classes * mu
     return moment_error(effective, d, max(2.0, 0.5 * math.sqrt(d)))
-
-
-def _excess(view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator) -> float:
-    """How far even the best clustering is from explaining the counts, in standard deviations of their noise."""
-    return min(model.excess for model in label_models(view, table, tuning, rng))
 
 
 def _mixed(table: CellTable, tuning: Tuning) -> float:

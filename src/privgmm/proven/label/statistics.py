@@ -118,8 +118,8 @@ def decide(
 ) -> tuple[Floats, Floats, Floats]:
     """Weights (K,), means (K, d) and covariances (K, d, d) that are expected to be closest to (eq2).
 
-    (eq2) refuses classes with fewer than d + 1 rows, so draws with hardly more cannot be the truth; a class
-    that no two draws give d + 2 rows is released with the shape of all rows, ``whole``.
+    (eq2) refuses classes with fewer than d + 1 rows, so draws with hardly more cannot be the truth: in them the class may lie
+    anywhere, and has the shape of all rows, ``whole``. So has a class that no two draws give d + 2 rows.
     """
     n_classes, d = draws.means.shape[1:]
     able = draws.counts >= d + 2
@@ -130,8 +130,12 @@ def decide(
         weights = _paper(draws, able, known, means, shapes, tuning)
     else:
         if known.any():
-            drawn = draws.means[:, known], draws.covariances[:, known]
-            means[known], shapes[known] = balanced(*drawn, able[:, known].astype(np.float64))
+            often = np.vstack([able, (~able).sum(axis=0)]).astype(np.float64)
+            means[known], shapes[known] = balanced(
+                np.concatenate([draws.means, means[None]])[:, known],
+                np.concatenate([draws.covariances, shapes[None]])[:, known],
+                often[:, known],
+            )
         # Never zero: a class without weight would make KL(fitted || released) infinite.
         shares = draws.counts.mean(axis=0) / max(draws.counts.sum(axis=1).mean(), 1e-300)
         weights = np.maximum(shares, 1 / (2 * whole.counts[0]))

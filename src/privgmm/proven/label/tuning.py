@@ -90,6 +90,11 @@ class Tuning:
     # With 1.0, tables that are mostly noise showed it by chance: of 16 of the paper's mixtures at epsilon 0.5 two at the first look and
     # five more at the second, with J up to 12; none with 2.0.
     refuted: float = 2.0
+    # Labels follow no clustering if all together miss the noisy total of some class by so many standard deviations (noise alone
+    # does that once in 3,000 releases of five classes) and by this part. (The paper's mixture of seed 214, N=1000: a class of
+    # 34 rows inside one of 484 was released with no rows, at any epsilon.)
+    missed: float = 4.0
+    missed_part: float = 0.25
     # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are
     # told: labels that follow clusters or cells are not drawn independently, and one trust per class is too simple. Found by
     # simulation, on 150 to 450 tables each of bells, spikes and overlapping bells (bench/coverage.py), between what the three need.
