@@ -11,19 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.data import passes
 from privgmm.data.ids import id_array
 from privgmm.data.parquetfile import batch_rows
-from privgmm.data.passes import (
-    Nothing,
-    Piece,
-    Progress,
-    Tally,
-    add_tallies,
-    features_of,
-    no_progress,
-    rows_of,
-    tally,
-)
+from privgmm.data.passes import Piece, Progress, Tally
 from privgmm.data.persons import ByPerson, People
 from privgmm.data.register import Block, Register, Sheet, together
 from privgmm.data.streamed import Counted, StreamedSource
@@ -50,7 +41,7 @@ class DaskSource(StreamedSource):
 
     client: Any
     parts: tuple[Any, ...]
-    progress: Progress = no_progress
+    progress: Progress = passes.no_progress
     # Rows sent to workers, by part; a worker that dies takes its copy along, never ours.
     _sent: dict[int, Any] = field(default_factory=dict)
 
@@ -68,7 +59,7 @@ class DaskSource(StreamedSource):
                 self.progress(part.n_rows)
                 yield part
 
-        return add_tallies(noted(), layout, kernel), tuple(lengths)
+        return passes.add_tallies(noted(), layout, kernel), tuple(lengths)
 
     def count(self, persons: PersonUnit, key: bytes) -> Counted:
         """Rows counted by person on the workers, part by part."""
@@ -84,7 +75,9 @@ class DaskSource(StreamedSource):
         register = Register.of(together(sheets(), persons.max_rows), persons)
         in_order = [tallies[index] for index in range(len(self.parts))]
         lengths = tuple(found.n_rows for found in in_order)
-        return Counted(register, {}, add_tallies(in_order, self.layout, Nothing()), lengths)
+        return Counted(
+            register, {}, passes.add_tallies(in_order, self.layout, passes.Nothing()), lengths
+        )
 
     def _on_workers(self, people: People) -> Any:
         """All persons of the table, sent to the workers once."""
@@ -235,18 +228,18 @@ def _tally(
 ) -> Tally:
     if kernel is not None and people is not None:
         kernel = ByPerson(kernel, people, shift)
-    return tally(_piece(part).batches(layout), layout, kernel)
+    return passes.tally(_piece(part).batches(layout), layout, kernel)
 
 
 @_returning_failures
 def _sheet(part: Any, layout: Layout, persons: PersonUnit, key: bytes) -> tuple[Tally, Sheet]:
-    found, rows = rows_of(0, _piece(part), layout, persons, key)
+    found, rows = passes.rows_of(0, _piece(part), layout, persons, key)
     return found, Block.of([rows], persons.max_rows).sheet
 
 
 @_returning_failures
 def _features(part: Any, layout: Layout, rows: Integers, people: People | None = None) -> Floats:
-    return features_of(_piece(part), layout, rows, people)
+    return passes.features_of(_piece(part), layout, rows, people)
 
 
 def _piece(part: Any) -> Piece:

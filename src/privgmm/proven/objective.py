@@ -29,7 +29,7 @@ from scipy.special import logsumexp
 
 from privgmm.types import Floats
 
-# "balanced": shapes minimise the expected KL(released || fitted) + KL(fitted || released) (balanced.py), and
+# "balanced": shapes minimise the expected KL(released || fitted) + KL(fitted || released) (``balanced``), and
 #     weights are the noisy class frequencies.
 # "paper": shapes and weights minimise the expected KL(released || fitted) alone, the paper's figure of merit;
 #     a class whose shape the noise hides then gets less weight than its share of the rows.

@@ -31,8 +31,8 @@ from privgmm.reproduce.harness.drawing import (
     small_print,
     styled,
 )
-from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
-from privgmm.reproduce.harness.findings import short
+from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
+from privgmm.reproduce.harness.findings import short, yes_if
 from privgmm.reproduce.harness.table import Table
 
 _DRAWN = (RESAMPLED, PUBLISHED, PROVEN)

@@ -13,8 +13,8 @@ from privgmm.reproduce.harness.drawing import (
     print_below,
     styled,
 )
-from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
-from privgmm.reproduce.harness.findings import short
+from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
+from privgmm.reproduce.harness.findings import short, yes_if
 from privgmm.reproduce.harness.table import Table
 
 _SPECIES = ("setosa", "versicolor", "virginica")

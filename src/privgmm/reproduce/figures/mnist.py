@@ -20,13 +20,14 @@ from privgmm.reproduce.figures.methods import (
     rows_of,
 )
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
-from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, yes_if
+from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
 from privgmm.reproduce.harness.findings import (
     below,
     kl_findings,
     proven_below_published,
     swept,
     trend,
+    yes_if,
 )
 from privgmm.reproduce.harness.table import Table
 

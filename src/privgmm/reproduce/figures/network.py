@@ -25,16 +25,8 @@ from privgmm.reproduce.figures.methods import (
     proven_release,
 )
 from privgmm.reproduce.harness.drawing import Y_LABELS, new_figure, print_below, styled
-from privgmm.reproduce.harness.experiment import (
-    Experiment,
-    Finding,
-    Row,
-    Study,
-    Task,
-    stream,
-    yes_if,
-)
-from privgmm.reproduce.harness.findings import below, sides
+from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, stream
+from privgmm.reproduce.harness.findings import below, sides, yes_if
 from privgmm.reproduce.harness.table import Table
 from privgmm.types import Floats
 

@@ -25,16 +25,14 @@ from privgmm.reproduce.figures.methods import (
     rows_of,
 )
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
-from privgmm.reproduce.harness.experiment import (
-    Experiment,
-    Finding,
-    Row,
-    Study,
-    Task,
-    stream,
+from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, stream
+from privgmm.reproduce.harness.findings import (
+    by_reading,
+    path,
+    proven_below_published,
+    trend,
     yes_if,
 )
-from privgmm.reproduce.harness.findings import by_reading, path, proven_below_published, trend
 from privgmm.reproduce.harness.table import Table
 from privgmm.types import Floats
 

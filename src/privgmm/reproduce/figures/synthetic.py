@@ -36,7 +36,6 @@ from privgmm.reproduce.harness.experiment import (
     Study,
     Task,
     stream,
-    yes_if,
 )
 from privgmm.reproduce.harness.findings import (
     WITHOUT_R1SMG,
@@ -50,6 +49,7 @@ from privgmm.reproduce.harness.findings import (
     short,
     trend,
     trends,
+    yes_if,
 )
 from privgmm.reproduce.harness.table import Table
 from privgmm.types import Floats

@@ -128,11 +128,6 @@ class Finding:
         return f"{self.verdict}: {self.claim} ({self.evidence})"
 
 
-def yes_if(held: bool) -> Verdict:
-    """The verdict of a claim that the numbers decide."""
-    return "yes" if held else "no"
-
-
 @dataclass(frozen=True)
 class Experiment:
     """One figure: a study, what to draw of it and what to check on its table.

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import page_trend_test, wilcoxon
 
-from privgmm.reproduce.harness.experiment import Finding, Verdict, yes_if
+from privgmm.reproduce.harness.experiment import Finding, Verdict
 from privgmm.reproduce.harness.table import Table, interval
 from privgmm.types import Floats
 
@@ -21,6 +21,11 @@ _HUGE = 1e6  # a ratio to a KL that is zero but for rounding is not worth its di
 LEVEL = 0.01  # of the rank tests
 _LEAST_TRIALS = 5  # a rank test of fewer decides nothing
 WITHOUT_R1SMG = ("laplace", "gaussian", "colored-gaussian")
+
+
+def yes_if(held: bool) -> Verdict:
+    """The verdict of a claim that the numbers decide."""
+    return "yes" if held else "no"
 
 
 def short(value: float, digits: int = 3) -> str:
