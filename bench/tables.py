@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer
 
 from bench.goals import folder, iris, mnist, profiles
 from bench.oracle import oracle
@@ -95,6 +96,22 @@ def scales(run: int) -> Table:
     return X, y, {"bounds": (np.array([-60.0, -6000, -0.6]), np.array([60.0, 6000, 0.6]))}
 
 
+def factors(run: int) -> Table:
+    """Ten columns that follow from two, nearly: three classes."""
+    rng = np.random.default_rng([99, run])
+    y = rng.choice(3, 3000, p=[0.5, 0.3, 0.2])
+    loadings = np.random.default_rng(7).normal(size=(3, 10, 2))
+    common = np.einsum("nij,nj->ni", loadings[y], rng.normal(size=(3000, 2)))
+    return common + 0.1 * rng.normal(size=(3000, 10)) + y[:, None], y, {"bounds": (-12, 14)}
+
+
+def breast_cancer(_: int) -> Table:
+    """569 rows whose radius, perimeter and area nearly follow from one another; bounds a fifth beyond the columns' ranges."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :8]
+    return X, y, {"bounds": (0.8 * X.min(axis=0), 1.2 * X.max(axis=0))}
+
+
 def covertype(n: int, _: int) -> Table:
     """UCI Covertype, ten numbers, seven classes; bounds are the columns' ranges."""
     stored = np.load(folder() / "covtype.npz")
@@ -146,6 +163,8 @@ TABLES = {
     "t3": Case(t3),
     "dummies": Case(dummies),
     "scales": Case(scales),
+    "factors": Case(factors),
+    "breast-cancer": Case(breast_cancer),
     "synthetic-1000": Case(
         functools.partial(synthetic, 1000), (0.5, 1, 2, 4), (8, 2, 0.5, 0.12), 3.0, 40
     ),

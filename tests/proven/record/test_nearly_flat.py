@@ -7,6 +7,7 @@ from privgmm.data import ArraySource
 from privgmm.privacy import Curator, SeededNoise
 from privgmm.proven.record import release_record
 from privgmm.proven.record.frames import Frames, Moments, unresolved
+from privgmm.proven.record.tuning import TUNING
 
 
 def test_looks_are_repeated_until_the_narrow_direction_is_seen() -> None:
@@ -30,6 +31,12 @@ def test_only_a_class_seen_well_asks_for_another_look() -> None:
         second = np.diag([1.0, smallest])[None] * n
         return Moments(frames, n / n, n, np.zeros((1, 2)), second, n * 0.01, n * 0.01, n * sd)
 
-    assert unresolved(round_(0.01, 0.05), n)
-    assert not unresolved(round_(0.5, 0.05), n)
-    assert not unresolved(round_(0.01, 0.5), n)
+    few = TUNING.looks.seen, TUNING.looks.flat
+    assert unresolved(round_(0.01, 0.05), n, *few) == 1
+    assert unresolved(round_(0.5, 0.05), n, *few) == 0
+    assert unresolved(round_(0.01, 0.5), n, *few) == 0
+    # With many columns noisier classes count, but only if they are surely flat.
+    many = TUNING.glances.seen, TUNING.glances.flat
+    assert unresolved(round_(-0.5, 0.5), n, *many) == 1
+    assert unresolved(round_(0.1, 0.5), n, *many) == 0
+    assert unresolved(round_(0.01, 0.05), n, *many) == 1

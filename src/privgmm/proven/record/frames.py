@@ -10,11 +10,8 @@ from scipy.special import chdtr, chdtrc, log_ndtr
 
 from privgmm.types import Floats
 
-# A second look is worth its budget where the noise of all entries together (about error * sqrt(d)) is below this part of the frame's
-# width (0.35, 0.6, 0.9 tried on the paper's mixtures; electricity profiles, d = 12, lose by looks at more noise) and some eigenvalue is below
-# three standard errors.
-_SEEN_WELL = 0.6
-_RESOLVED = 3.0
+# An eigenvalue below three standard errors is not resolved. Noise moves the smallest one down by two.
+_RESOLVED, _SPREAD = 3.0, 2.0
 _LOG_ROOT_TWO_PI = float(np.log(np.sqrt(2 * np.pi)))
 
 
@@ -101,16 +98,15 @@ def refined(round_: Moments, counts: Floats) -> Frames:
     return Frames(centres, maps, (means_var + means_var.transpose(0, 2, 1)) / 2)
 
 
-def unresolved(round_: Moments, counts: Floats) -> bool:
-    """Whether a class seen well has a direction too narrow to be seen: it then pays to look again."""
+def unresolved(round_: Moments, counts: Floats, seen_well: float, flat: float) -> float:
+    """Share of the rows that lie in classes seen well (tuning.Looks) with a direction too narrow to be seen."""
+    rows = 0.0
     for k, n in enumerate(counts):
         seen = spectrum(round_, k, n)
-        if (
-            seen.error * np.sqrt(len(seen.values)) < _SEEN_WELL
-            and (seen.values < _RESOLVED * seen.error).any()
-        ):
-            return True
-    return False
+        narrow = seen.values < min(_RESOLVED * seen.error, flat - _SPREAD * seen.error)
+        if seen.error * np.sqrt(len(seen.values)) < seen_well and narrow.any():
+            rows += n
+    return float(rows / counts.sum())
 
 
 @dataclass(frozen=True)

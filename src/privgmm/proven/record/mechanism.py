@@ -39,7 +39,7 @@ from privgmm.proven.record.rounds import (
     radial_round,
 )
 from privgmm.proven.record.tails import RadialLaw, radial_laws
-from privgmm.proven.record.tuning import TUNING, Round
+from privgmm.proven.record.tuning import FEW_COLUMNS, TUNING, Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.types import Floats
 
@@ -167,16 +167,18 @@ def query_rounds(session: Session, located: Located) -> Answers:
     ))  # fmt: skip
     last = so_far.ask(frames, TUNING.first)
     # A frame wider than its column shows that column's directions as flat however often they are looked at.
-    # One more look than ``looks`` is for the classes that borrow a shape.
-    for look in range(TUNING.looks + 1 if session.least is None else 0):
+    # One look more than the most is for the classes that borrow a shape.
+    looks = TUNING.looks if session.dim <= FEW_COLUMNS else TUNING.glances
+    for look in range(looks.most + 1 if session.least is None else 0):
         frames = so_far.frames()
-        again = look < TUNING.looks and unresolved(last, so_far.answers.counts)
+        hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat)
+        again = look < looks.most and hidden > looks.rows
         shared = shared_shape(last, so_far.answers.counts, frames)
         so_far.share(shared)
         frames = hypothesis(frames, shared)
         if not (again or shared.rows.any()):
             break
-        last = so_far.ask(frames, TUNING.again)
+        last = so_far.ask(frames, looks.plan)
     else:
         frames = so_far.frames()
     if session.least is not None:
