@@ -98,10 +98,10 @@ def release_view(
     else:
         table = table.with_another(count(left))
         models = label_models(view, table, tuning, rng)
-        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show (or where no
-        # clustering has the rows of some class), and its errors are told more widely where one does.
+        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show, and its errors are
+        # told more widely where one does.
         signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
-        if all(signs) or missed_total(view, models, table, tuning) > tuning.missed:
+        if all(signs):
             draws, soft = mixed_draws(view, table, tuning, rng)
             told, widen = draws, tuning.widen_cells
         else:
