@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import chdtrc, ndtri, softmax
 
 from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_posterior, reweighted
 from privgmm.proven.label.cell_table import CellTable, share_draws
@@ -24,7 +24,7 @@ class LabelModel:
     """A clustering, its share of the posterior, draws (S, M) of the class of each component, and how badly it fits.
 
     responsibilities : (n, M) of the view's rows
-    excess : chi-square of the table under its best draw, in standard deviations above what noise explains
+    excess : how unlikely noise alone makes the chi-square of the table under its best draw, as a quantile of the normal law
     """
 
     clustering: Clustering
@@ -70,7 +70,8 @@ def _excess(G: Floats, T: Floats, draws: Assignments, totals_public: bool) -> fl
         ((T - G @ np.eye(labels)[z][:, :n_classes]) ** 2).sum() for z in np.unique(draws, axis=0)
     ]
     free = T.shape[0] * (n_classes - totals_public)
-    return float((min(fits) - free) / np.sqrt(2 * free))
+    # Few cells have a skewed chi-square, which passes two of its own standard deviations by chance in one table of twenty.
+    return float(-ndtri(max(chdtrc(free, min(fits)), 1e-300)))
 
 
 def expected_labels(models: list[LabelModel], n_labels: int, rows: Floats | None = None) -> Floats:
