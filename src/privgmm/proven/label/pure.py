@@ -91,7 +91,7 @@ def missed_total(
     ``excess`` looks at all cells at once and hardly notices a small class that lies inside a large one.
     """
     n_classes = table.counts.shape[1]
-    weight = view.shares * (view.features.n_units / float(view.shares.sum()))
+    weight = view.shares * float(table.sizes.sum() / view.shares.sum())
     labels = expected_labels(models, table.n_labels)[:, :n_classes]
     within = weight @ (labels * (1 - labels))
     among, mean = np.zeros(n_classes), weight @ labels
