@@ -84,9 +84,10 @@ class Tuning:
     # standardised), drawn anew for every draw.
     slope: float = 1.0
     # A sign that labels do not follow the clusters: even the best clustering leaves the table a chi-square that noise alone
-    # exceeds as rarely as a normal draw this number. 14 tables of bells have -2.5 to -0.2, 11 of spikes -0.2 to 20. The other is ``impure``.
+    # exceeds as rarely as a normal draw this number. In standard deviations of chi-square, which it was before,
+    # 14 tables of bells had -2.5 to -0.2, 11 of spikes -0.2 to 20. The other is ``impure``.
     excess: float = 1.0
-    # So rarely, and moments that are affordable are asked for on this sign alone (breast cancer, 569 x 8, epsilon 16: J 0.03 instead of 1.1).
+    # So rarely, and moments that are affordable are asked for on this sign alone (breast cancer, 569 x 8, epsilon 16: J 0.09 instead of 1.1).
     # With 1.0, tables that are mostly noise showed it by chance: of 16 of the paper's mixtures at epsilon 0.5 two at the first look and
     # five more at the second, with J up to 12. Two classes that lie apart have flat ones among them that a few foreign rows
     # ruin: with 2.0 of 18 releases at epsilon 1 three, with J up to 80.

@@ -74,7 +74,7 @@ class Tuning:
     # classes count, if they are surely flat. Shares 0.12 to 0.3, two to six looks, noise up to 0.6, 1.2 and 2, flat 0.3 to
     # 1 tried. Medians of J, before (as with few columns) and now: breast cancer (569 x 8), epsilon 1 / 4 / 16, 1470 / 46 / 1.6
     # and 245 / 12 / 0.9; two factors in ten columns 17 / 0.40 / 0.011 and 9.7 / 0.17 / 0.010 (a like table). Smaller, more looks are
-    # better still there (0.12, six: 828 / 5.2 / 0.7), but Covertype pays (20,000 rows, epsilon 4: 0.58 instead of 0.39); without
+    # better at epsilon 4 and 16 (0.12, six: 828 / 5.2 / 0.7), but Covertype pays (20,000 rows, epsilon 4: 0.58 instead of 0.39); without
     # ``flat`` electricity profiles do (epsilon 16: 1.74 instead of 1.27), without ``rows`` Covertype's large classes do for small ones.
     glances: Looks = field(default=Looks(_again(0.25), most=3, seen=2.0, flat=0.6, rows=0.2))
     # The count's part of these rounds, 0.2 (0.35 and 0.5 tried): 0.1 would be best for J, shares need more. 80 of the paper's mixtures,
