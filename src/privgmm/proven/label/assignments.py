@@ -44,61 +44,82 @@ def pure_posterior(
     T (cells, K) counts K classes. With n_labels = K + 1 a component may carry none of them.
     """
     n_components, n_classes = G.shape[1], T.shape[1]
+    gram = G.T @ G
     z = rng.integers(0, n_labels, (tuning.chains, n_components))
     z[0] = np.argmax(G.T @ T, axis=1)
-    E = T - np.einsum("am,cmk->cak", G, np.eye(n_labels)[z][..., :n_classes])
-    hottest = max(20.0, float((G**2).sum(axis=0).max()) / 5)
+    pulls = _pulls(G, T, n_labels, z)
+    hottest = max(20.0, float(np.diagonal(gram).max()) / 5)
     for temperature in np.geomspace(hottest, 1.0, tuning.anneal):
-        _sweep(G, z, E, n_labels, temperature, rng)
-    error = (E**2).sum(axis=(1, 2)) / 2
+        _sweep(gram, z, pulls, n_classes, temperature, rng)
+    error = _errors(G, T, z)
     alive = np.flatnonzero(error <= error.min() + tuning.stuck)
     chosen = alive[np.arange(tuning.chains) % alive.size]
-    z, E = z[chosen], E[chosen]
+    z = z[chosen]
+    pulls = _pulls(G, T, n_labels, z)
     draws = np.empty((tuning.keep, *z.shape), dtype=np.intp)
     for t in range(tuning.keep):
-        _sweep(G, z, E, n_labels, 1.0, rng)
+        _sweep(gram, z, pulls, n_classes, 1.0, rng)
         draws[t] = z
+    best = z[int(np.argmin(_errors(G, T, z)))]
     flat = draws.reshape(-1, n_components)
     missing = n_classes - sum((flat == k).any(axis=1) for k in range(n_classes))
     least = int(missing.min())
     weight = np.exp(-tuning.absent * (missing - least))
     kept = flat[rng.choice(len(flat), len(flat), p=weight / weight.sum())]
-    return PurePosterior(kept, _log_evidence(G, T, n_labels, z, E) - tuning.absent * least)
+    return PurePosterior(kept, _log_evidence(G, T, n_labels, best) - tuning.absent * least)
+
+
+def _residuals(G: Floats, T: Floats, z: Assignments) -> Floats:
+    """E = T - G B of every chain (C, cells, K)."""
+    n_classes = T.shape[1]
+    B = (z[:, :, None] == np.arange(n_classes)).astype(float)
+    return np.asarray(T - G @ B)
+
+
+def _errors(G: Floats, T: Floats, z: Assignments) -> Floats:
+    """-ln likelihood of every chain, up to a constant."""
+    return np.asarray((_residuals(G, T, z) ** 2).sum(axis=(1, 2)) / 2)
+
+
+def _pulls(G: Floats, T: Floats, n_labels: int, z: Assignments) -> Floats:
+    """E_k g_m of every chain (C, L, M); what stands in the row of "none of the classes" is never read."""
+    out = np.zeros((len(z), n_labels, G.shape[1]))
+    out[:, : T.shape[1]] = _residuals(G, T, z).transpose(0, 2, 1) @ G
+    return out
 
 
 def _sweep(
-    G: Floats,
+    gram: Floats,
     z: Assignments,
-    E: Floats,
-    n_labels: int,
+    pulls: Floats,
+    n_classes: int,
     temperature: float,
     rng: np.random.Generator,
 ) -> None:
-    """One Gibbs pass over the components of every chain; z and the residuals E change in place."""
+    """One Gibbs pass over the components of every chain; z and the pulls change in place, by gram = G^T G where z does."""
     chains = np.arange(z.shape[0])
-    n_cells, n_classes = E.shape[1:]
-    gumbel = rng.gumbel(size=(z.shape[1], z.shape[0], n_labels))
+    gumbel = rng.gumbel(size=(z.shape[1], z.shape[0], pulls.shape[1]))
     for m in rng.permutation(z.shape[1]):
-        g = G[:, m]
-        on = z[:, m] < n_classes
-        E[chains[on], :, z[on, m]] += g
-        # ln likelihood of class k, up to a constant: E_k g; of no class: g g / 2.
-        score = np.full((chains.size, n_labels), g @ g / 2)
-        each = E.transpose(0, 2, 1).reshape(-1, n_cells) @ g[:, None]
-        score[:, :n_classes] = each.reshape(-1, n_classes)
-        z[:, m] = np.argmax(score / temperature + gumbel[m], axis=1)
-        on = z[:, m] < n_classes
-        E[chains[on], :, z[on, m]] -= g
+        old = z[:, m].copy()
+        # ln likelihood of class k, up to a constant, when the component is taken out: E_k g; of no class: g g / 2.
+        score = pulls[:, :, m].copy()
+        score[chains, old] += gram[m, m]
+        score[:, n_classes:] = gram[m, m] / 2
+        new = (score / temperature + gumbel[m]).argmax(axis=1)
+        moved = (new != old).nonzero()[0]
+        if moved.size:
+            pulls[moved, old[moved]] += gram[m]
+            pulls[moved, new[moved]] -= gram[m]
+            z[moved, m] = new[moved]
 
 
-def _log_evidence(G: Floats, T: Floats, n_labels: int, z: Assignments, E: Floats) -> float:
+def _log_evidence(G: Floats, T: Floats, n_labels: int, best: Assignments) -> float:
     """ln of the mean likelihood over the L^M assignments, up to a constant shared by all models.
 
-    The sum over assignments is taken as the best one times, per component, the sum over its
+    The sum over assignments is taken as that near the best one drawn times, per component, the sum over its
     alternatives: exact when components share no cell.
     """
-    best = int(np.argmin((E**2).sum(axis=(1, 2))))
-    mode, n_classes = z[best].copy(), T.shape[1]
+    mode, n_classes = best.copy(), T.shape[1]
     # A column for "none of the classes", which nothing is counted of: it stays zero.
     residual = np.zeros((T.shape[0], n_labels))
     residual[:, :n_classes] = T - G @ np.eye(n_labels)[mode][:, :n_classes]

@@ -234,7 +234,9 @@ def _fit(
     entry = np.where(at.own, 0.0, least[:, None] * np.sqrt(np.diagonal(gram)))
     weights = np.tile(np.where(at.own, n, 0.0), (len(counts), 1))
     for _ in range(sweeps):
-        for i in range(weights.shape[1]):
+        # A scale that has no weight and would take none can wait for the next sweep.
+        slopes = pull - weights @ gram - entry
+        for i in ((weights > 0) | (slopes > 0)).any(axis=0).nonzero()[0]:
             slope = pull[:, i] - weights @ gram[i] - entry[:, i]
             weights[:, i] = np.maximum(weights[:, i] + slope / gram[i, i], 0.0)
     none = weights.sum(axis=1) <= 0
