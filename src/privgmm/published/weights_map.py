@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +88,6 @@ def uniform_composition(n: int, k: int, rng: np.random.Generator) -> NDArray[np.
     return np.diff(cuts, prepend=0, append=n)
 
 
-@lru_cache(maxsize=64)
 def _entropy_of_a_part(n: int, k: int) -> float:
     """E[x ln x] of one part x = m/N of a uniform composition: Pr(m) = C(N-m-1, K-2) / C(N-1, K-1)."""
     if k == 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from scipy.special import logsumexp, ndtr
@@ -256,7 +255,6 @@ def outside(tables: Floats, mean: Floats, sd: Floats, sigma: float | Floats) -> 
     return far, np.asarray(single | together)
 
 
-@cache
 def _templates(
     n_bins: int, steps: int = 2, widths: int = _WIDTHS, narrowest: float = _NARROWEST
 ) -> tuple[Floats, Floats, Floats]:

@@ -8,7 +8,7 @@ What does not change from one evaluation to the next is computed once: the sampl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,14 +96,8 @@ class Posterior:
         g_diag = _diagonal(g_L)
         g_diag *= np.exp(log_diag)
         g_diag += self._power
-        out[..., 1 + d :] = g_L.reshape(*theta.shape[:-1], d * d)[..., _lower(d)]
+        out[..., 1 + d :] = g_L[..., np.tri(d, dtype=bool)]
         return value, out
-
-
-@cache
-def _lower(d: int) -> NDArray[np.intp]:
-    """Positions of the lower triangle in a raveled (d, d) matrix."""
-    return np.flatnonzero(np.tril(np.ones((d, d))))
 
 
 def _diagonal(M: Floats) -> Floats:
@@ -128,7 +122,7 @@ def row_count(log_excess: Floats, dim: int) -> Floats:
 def unpack(theta: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
     """ln(n - fewest), m, L and ln diag L from (..., 1 + d + d(d+1)/2)."""
     L = np.zeros((*theta.shape[:-1], d, d))
-    L.reshape(*theta.shape[:-1], d * d)[..., _lower(d)] = theta[..., 1 + d :]
+    L[..., np.tri(d, dtype=bool)] = theta[..., 1 + d :]
     diagonal = _diagonal(L)
     log_diag = np.clip(diagonal, -_LOG_DIAGONAL, _LOG_DIAGONAL)
     diagonal[...] = np.exp(log_diag)

@@ -236,7 +236,7 @@ def _fit(
     for _ in range(sweeps):
         # A scale that has no weight and would take none can wait for the next sweep.
         slopes = pull - weights @ gram - entry
-        for i in ((weights > 0) | (slopes > 0)).any(axis=0).nonzero()[0]:
+        for i in np.flatnonzero(((weights > 0) | (slopes > 0)).any(axis=0)):
             slope = pull[:, i] - weights @ gram[i] - entry[:, i]
             weights[:, i] = np.maximum(weights[:, i] + slope / gram[i, i], 0.0)
     none = weights.sum(axis=1) <= 0
