@@ -68,13 +68,13 @@ def axis_frames(means: Floats, means_sd: Floats, log_sd: Floats, log_sd_sd: Floa
 
 
 def floored(frames: Frames, least: Floats) -> Frames:
-    """Frames at least so wide (d,) along each column: nothing of a narrower column is then far out in them."""
+    """Frames at least so wide (d,) or (K, d) along each column: nothing of a narrower column is then far out in them."""
     back = frames.inverse
     wide = back @ np.swapaxes(back, 1, 2)
     extra = np.maximum(least**2 - np.diagonal(wide, axis1=1, axis2=2), 0.0)
     if not extra.any():
         return frames
-    maps = np.linalg.inv(np.linalg.cholesky(wide + extra[:, :, None] * np.eye(least.size)))
+    maps = np.linalg.inv(np.linalg.cholesky(wide + extra[:, :, None] * np.eye(least.shape[-1])))
     turn = maps @ back
     return Frames(frames.centres, maps, turn @ frames.means_var @ np.swapaxes(turn, 1, 2))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp, ndtr
@@ -29,6 +29,9 @@ _REACH, _SINGLE, _TOGETHER = 3.5, 4.5, 4.0
 _MOST_ROWS = 0.8
 # Rows in bins that did not stand out, in standard deviations of a bin: what such a mean and width leave out.
 _MISSED = 3.0
+_HEDGE = 3.0
+_SPIKE = 0.7
+_SPIKE_SEEN = 6.0
 # A class of so many standard deviations of a bin's noise shows a shape of its own; a smaller one is taken for a bell.
 _WELL_SEEN = 15.0
 # A column is no bell if even the best one leaves so much unexplained: chi-square of 40 bins exceeds it once in 2,000.
@@ -87,6 +90,8 @@ class Located:
 
     counts, counts_sd : (K,); means, means_sd, log_sd, log_sd_sd : (K, d), in the unit coordinates;
     coarse : (K, d) the probability that the class is narrower than half a bin;
+    shown : (K, d) columns that are told by what their bins hold, as no bell explains it or one may not;
+    spikes : (K, d) columns of which most rows share a value (``hedged``);
     bins : the first histograms, which cover the whole stated region; finer : those of second looks.
     """
 
@@ -97,6 +102,8 @@ class Located:
     log_sd: Floats
     log_sd_sd: Floats
     coarse: Floats
+    shown: Flags
+    spikes: Flags
     bins: Bins
     finer: tuple[Bins, ...] = ()
 
@@ -155,20 +162,59 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
     log_sd = np.where(doubtful, bell[1] + half[1], log_sd)
     spread[0] = np.where(doubtful, np.hypot(seen.mean_sd, half[0]), spread[0])
     spread[1] = np.where(doubtful, np.hypot(seen.log_sd_sd, np.minimum(half[1], 1.0)), spread[1])
-    coarse = np.where(strays | doubtful, 0.0, coarse)
     odd = left_out(bins, counts)
     held = _held(tables, np.maximum(counts, sigma))
     mean, log_sd = np.where(odd, held[0], mean), np.where(odd, np.log(held[1]), log_sd)
     spread[0] = np.where(odd, _ODD_WIDTH * held[1], spread[0])
     spread[1] = np.where(odd, _ODD_WIDTH, spread[1])
-    coarse = np.where(odd, 0.0, coarse)
     return Located(
         n_mean, n_sd,
         low + width * mean, width * spread[0],
         np.log(width) + log_sd, spread[1],
-        coarse,
+        coarse, strays | doubtful | odd, np.zeros_like(odd),
         bins,
     )  # fmt: skip
+
+
+def in_one_place(bins: Bins, counts: Floats) -> Flags:
+    """(K, d) columns of classes that can be seen, of which two neighbouring bins hold most of so many rows (K,)."""
+    seen = (counts > _SPIKE_SEEN * bins.sd)[:, None]
+    return np.asarray(seen & (_pairs(bins).max(axis=-1) > _SPIKE * counts[:, None]))
+
+
+def at_the_edge(bins: Bins) -> Flags:
+    """(K, d) columns whose two fullest neighbouring bins lie at an end of what was stated: counts that begin at zero, shares."""
+    low, high = bins.ends
+    middle = fullest(bins)
+    return np.asarray(np.minimum(middle - low, high - middle) < 1.5 * bins.width)
+
+
+def fullest(bins: Bins) -> Floats:
+    """(K, d) the middle of the two neighbouring bins that hold most."""
+    return np.asarray(bins.low + bins.width * (1 + _pairs(bins).argmax(axis=-1)))
+
+
+def _pairs(bins: Bins) -> Floats:
+    return np.asarray(bins.tables[..., 1:] + bins.tables[..., :-1])
+
+
+def hedged(at: Located, spikes: Flags) -> Located:
+    """Columns (K, d) with a value that most rows share: as narrow as they look, or as wide as what was stated for them.
+
+    The fit's variance is that of all rows. A hundredth of them far away is more than the spike's own, and noise hides it in the bins:
+    so both are thought of, midway, and each within one standard deviation. The rounds of moments tell.
+    """
+    low, high = at.bins.ends
+    wide = np.maximum(at.means - low, high - at.means) / _HEDGE
+    half = np.maximum(np.log(wide) - at.log_sd, 0.0) / 2
+    return replace(
+        at,
+        means_sd=np.where(spikes, np.hypot(at.means_sd, wide / 2), at.means_sd),
+        log_sd=np.where(spikes, at.log_sd + half, at.log_sd),
+        # A frame is exp(log_sd + log_sd_sd^2) wide: as wide as the wider.
+        log_sd_sd=np.where(spikes, np.maximum(at.log_sd_sd, np.sqrt(half)), at.log_sd_sd),
+        spikes=spikes,
+    )
 
 
 def left_out(bins: Bins, counts: Floats) -> Flags:

@@ -26,8 +26,15 @@ from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
-from privgmm.proven.record.frames import Frames, Moments, axis_frames, floored, unresolved
-from privgmm.proven.record.locate import Located
+from privgmm.proven.record.frames import (
+    Frames,
+    Moments,
+    axis_frames,
+    clip_radius,
+    floored,
+    unresolved,
+)
+from privgmm.proven.record.locate import Located, hedged
 from privgmm.proven.record.margins import record_margins
 from privgmm.proven.record.rounds import (
     Answers,
@@ -49,6 +56,7 @@ HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
 _AGREEING = 0.99
 # No direction becomes narrower than this part of its variance by ``reconciled``.
 _NARROWEST = 0.25
+_MANY_ROWS, _FAR = 100.0, 1.5
 
 
 def release_record(
@@ -155,7 +163,8 @@ def _with_margins(session: Session, answers: Answers, found: Estimate) -> Estima
 
 def find_classes(session: Session) -> Located:
     """Where the classes lie, by their histograms and by what they have in common."""
-    return exchangeable(histogram_round(session), session.extent)
+    found = histogram_round(session)
+    return hedged(exchangeable(found, session.extent), found.spikes)
 
 
 def query_rounds(session: Session, located: Located) -> Answers:
@@ -185,11 +194,33 @@ def query_rounds(session: Session, located: Located) -> Answers:
         frames = floored(frames, session.least)
     counts = so_far.answers.counts
     shells = radial_round(session, frames)
-    so_far.ask(frames, TUNING.final, radial_laws(shells, counts, session.dim, for_radius=True))
+    tails = radial_laws(shells, counts, session.dim, for_radius=True)
+    wider = around_spikes(frames, located, tails)
+    if wider is not frames:
+        frames = wider
+        shells = radial_round(session, frames)
+        tails = radial_laws(shells, counts, session.dim, for_radius=True)
+    so_far.ask(frames, TUNING.final, tails)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
     return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,))
+
+
+def around_spikes(frames: Frames, located: Located, laws: tuple[RadialLaw, ...]) -> Frames:
+    """Frames so wide along columns with spikes that the rows which lie far out do so no more; the same if none does.
+
+    A radius that holds them would be as many times too wide along all other columns.
+    """
+    usual = clip_radius(frames.centres.shape[1], _MANY_ROWS)[0]
+    reach = np.array([law.reach for law in laws]) / usual
+    low, high = located.bins.ends
+    most = np.maximum(frames.centres - low, high - frames.centres) / usual
+    wide = np.sqrt((frames.inverse**2).sum(axis=2))
+    far = located.spikes & (reach > _FAR)[:, None]
+    if not far.any():
+        return frames
+    return floored(frames, np.where(far, np.minimum(wide * reach[:, None], most), 0.0))
 
 
 class _SoFar:

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from privgmm.privacy import Adjacency
 from privgmm.proven.record.alike import SharedShape
 from privgmm.proven.record.frames import Frames, Moments, clip_radius
-from privgmm.proven.record.locate import Located, bins_below, left_out, locate
+from privgmm.proven.record.locate import (
+    Located,
+    at_the_edge,
+    bins_below,
+    fullest,
+    in_one_place,
+    left_out,
+    locate,
+)
 from privgmm.proven.record.tails import RadialLaw, Shells, choose_radius, shell_edges
 from privgmm.proven.record.tuning import TUNING, Round, capped
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
@@ -139,13 +147,24 @@ def histogram_round(session: Session) -> Located:
     grid = session.grid or even_grid(session.dim, session.extent)
     low, width = (np.broadcast_to(side, shape) for side in (grid.low, grid.width))
     best = _histograms(session, low, width, grid.top)
+    # At the end of what was stated, a value that most rows share is none of a bell.
+    spikes = in_one_place(best.bins, best.counts) & at_the_edge(best.bins)
+    narrow = _too_coarse(best) & ~spikes
+    last = best.bins
     for _ in range(TUNING.refinements):
-        if not _too_coarse(best).any():
+        if not narrow.any():
             break
         half = 5 * np.exp(best.log_sd + best.log_sd_sd) + 4 * best.means_sd
-        finer = _histograms(session, best.means - half, 2 * half / TUNING.histogram_bins)
+        middle, half = (
+            np.where(narrow & best.shown, spike, bell)
+            for spike, bell in ((fullest(last), best.means), (2 * last.width, half))
+        )
+        finer = _histograms(session, middle - half, 2 * half / TUNING.histogram_bins)
+        last = finer.bins
+        narrow &= in_one_place(last, best.counts)
         best = _sharper(best, finer)
-    return best
+    # Nor is what ever finer bins show in one of them.
+    return replace(best, spikes=spikes | narrow)
 
 
 def radial_round(session: Session, frames: Frames) -> Shells:
@@ -264,7 +283,7 @@ def _sharper(a: Located, b: Located) -> Located:
     A width below its smallest template looks certain and is not. A column that is no bell is told by the bins that hold
     all of it: finer ones show its highest spike.
     """
-    coarse, odd = _too_coarse(a), left_out(a.bins, a.counts)
+    coarse, odd = _too_coarse(a) & ~a.shown, left_out(a.bins, a.counts)
     mean = (coarse | (b.means_sd < a.means_sd)) & ~odd
     width = (coarse | (b.log_sd_sd < a.log_sd_sd)) & ~odd
     count = b.counts_sd < a.counts_sd
@@ -272,6 +291,6 @@ def _sharper(a: Located, b: Located) -> Located:
         np.where(count, b.counts, a.counts), np.where(count, b.counts_sd, a.counts_sd),
         np.where(mean, b.means, a.means), np.where(mean, b.means_sd, a.means_sd),
         np.where(width, b.log_sd, a.log_sd), np.where(width, b.log_sd_sd, a.log_sd_sd),
-        np.where(width, b.coarse, a.coarse),
+        np.where(width, b.coarse, a.coarse), np.where(width, b.shown, a.shown), a.spikes,
         a.bins, (*a.finer, b.bins),
     )  # fmt: skip

@@ -68,6 +68,12 @@ class RadialLaw:
         return self.lengths[np.minimum(at, self.lengths.size - 1)]
 
     @property
+    def reach(self) -> float:
+        """The length within which all but a hundredth of E ||u||^2 lies."""
+        squares = np.cumsum(self.lengths**2 * self.masses)
+        return float(self.lengths[int(np.searchsorted(squares, 0.99 * squares[-1]))])
+
+    @property
     def spread(self) -> float:
         """E ||u||^2 / d: 1 if the coordinates are the class's own."""
         return float(self.lengths**2 @ self.masses) / self.dim

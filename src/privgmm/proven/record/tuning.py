@@ -61,7 +61,7 @@ class Tuning:
     histogram_bins: int = 40
     # A class surely (with this probability) too narrow for its bins is looked at again, at most so often.
     sure: float = 0.99
-    refinements: int = 4
+    refinements: int = 2
 
     # The first round in the histograms' frames is clipped tightly (0.8 to 1.25 tried: N=1000, epsilon 1); its share
     # hardly matters (0.15 to 0.27 tried).
