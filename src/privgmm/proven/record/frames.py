@@ -109,6 +109,24 @@ def unresolved(round_: Moments, counts: Floats, seen_well: float, flat: float) -
     return float(rows / counts.sum())
 
 
+def column_moments(
+    round_: Moments, counts: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(K, d) each: means and variances of the clipped columns as a round saw them, the noise of both, and how wide its frames are."""
+    n = counts[..., None]
+    mean = round_.total[:, :, None] / n
+    back = round_.frames.inverse
+    spread = back @ (round_.second / n - mean @ mean.transpose(0, 2, 1)) @ back.transpose(0, 2, 1)
+    wide = (back**2).sum(axis=2)
+    return (
+        round_.frames.centres + (back @ mean)[..., 0],
+        np.diagonal(spread, axis1=1, axis2=2),
+        round_.total_sd[:, None] / counts * np.sqrt(wide),
+        round_.second_sd[:, None] / counts * wide,
+        np.sqrt(wide),
+    )
+
+
 @dataclass(frozen=True)
 class Spectrum:
     """Mean with its remaining covariance, and the covariance's noisy eigenvalues with their error."""

@@ -30,8 +30,6 @@ _MOST_ROWS = 0.8
 # Rows in bins that did not stand out, in standard deviations of a bin: what such a mean and width leave out.
 _MISSED = 3.0
 _HEDGE = 3.0
-_SPIKE = 0.7
-_SPIKE_SEEN = 6.0
 # A class of so many standard deviations of a bin's noise shows a shape of its own; a smaller one is taken for a bell.
 _WELL_SEEN = 15.0
 # A column is no bell if even the best one leaves so much unexplained: chi-square of 40 bins exceeds it once in 2,000.
@@ -104,6 +102,7 @@ class Located:
     coarse: Floats
     shown: Flags
     spikes: Flags
+    spots: Floats
     bins: Bins
     finer: tuple[Bins, ...] = ()
 
@@ -171,15 +170,14 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
         n_mean, n_sd,
         low + width * mean, width * spread[0],
         np.log(width) + log_sd, spread[1],
-        coarse, strays | doubtful | odd, np.zeros_like(odd),
+        coarse, strays | doubtful | odd, np.zeros_like(odd), fullest(bins),
         bins,
     )  # fmt: skip
 
 
-def in_one_place(bins: Bins, counts: Floats) -> Flags:
-    """(K, d) columns of classes that can be seen, of which two neighbouring bins hold most of so many rows (K,)."""
-    seen = (counts > _SPIKE_SEEN * bins.sd)[:, None]
-    return np.asarray(seen & (_pairs(bins).max(axis=-1) > _SPIKE * counts[:, None]))
+def most_in_two(bins: Bins) -> Floats:
+    """(K, d) what the two fullest neighbouring bins hold."""
+    return np.asarray(_pairs(bins).max(axis=-1))
 
 
 def at_the_edge(bins: Bins) -> Flags:

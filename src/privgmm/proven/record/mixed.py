@@ -240,7 +240,7 @@ def _located(
     return Located(
         counts, counts_sd,
         (means - center) / scale, means_sd / scale, log_sd - np.log(scale), log_sd_sd,
-        np.zeros((n.size, encoding.dim)), *np.zeros((2, n.size, encoding.dim), dtype=bool),
+        np.zeros((n.size, encoding.dim)), *np.zeros((2, n.size, encoding.dim), dtype=bool), np.zeros((n.size, encoding.dim)),
         Bins(tables, counts_sd, (low - center) / scale, width / scale, inside.astype(bool)),
     )  # fmt: skip
 

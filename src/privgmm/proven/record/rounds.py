@@ -18,7 +18,7 @@ from privgmm.proven.record.locate import (
     at_the_edge,
     bins_below,
     fullest,
-    in_one_place,
+    most_in_two,
     left_out,
     locate,
 )
@@ -27,7 +27,7 @@ from privgmm.proven.record.tuning import TUNING, Round, capped
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
 from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
-from privgmm.types import Floats
+from privgmm.types import Flags, Floats
 
 AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
 Answer = Callable[[AnyQuery, float], Floats]
@@ -146,25 +146,42 @@ def histogram_round(session: Session) -> Located:
     shape = session.n_classes, session.dim
     grid = session.grid or even_grid(session.dim, session.extent)
     low, width = (np.broadcast_to(side, shape) for side in (grid.low, grid.width))
-    best = _histograms(session, low, width, grid.top)
-    # At the end of what was stated, a value that most rows share is none of a bell.
-    spikes = in_one_place(best.bins, best.counts) & at_the_edge(best.bins)
-    narrow = _too_coarse(best) & ~spikes
-    last = best.bins
-    for _ in range(TUNING.refinements):
+    first = best = _histograms(session, low, width, grid.top)
+    # Columns of which most rows lie in one place are looked at with ever finer bins.
+    edge, last = at_the_edge(first.bins), first.bins
+    held, least = most_in_two(last), first.counts[:, None] * np.where(edge, 0.6, 0.8)
+    narrow = (held > least) & (first.counts > 6.0 * first.bins.sd)[:, None]
+    spikes, narrow_, spots = np.zeros_like(narrow), narrow.copy(), fullest(last)
+    for look in range(TUNING.refinements):
         if not narrow.any():
             break
         half = 5 * np.exp(best.log_sd + best.log_sd_sd) + 4 * best.means_sd
         middle, half = (
-            np.where(narrow & best.shown, spike, bell)
-            for spike, bell in ((fullest(last), best.means), (2 * last.width, half))
+            np.where(narrow, spike, bell)
+            for spike, bell in ((spots, best.means), (2 * last.width, half))
         )
         finer = _histograms(session, middle - half, 2 * half / TUNING.histogram_bins)
         last = finer.bins
-        narrow &= in_one_place(last, best.counts)
-        best = _sharper(best, finer)
+        best = _sharper(best, finer, narrow)
+        held, before = most_in_two(last), held
+        narrow &= held > 0.75 * before
+        spots = np.where(narrow, fullest(last), spots)
+        # At an end of what was stated, that is no bell.
+        if look > 0:
+            spikes |= narrow & edge
+            narrow &= ~edge
     # Nor is what ever finer bins show in one of them.
-    return replace(best, spikes=spikes | narrow)
+    spikes |= narrow
+    spikes |= spikes.any(axis=0) & (narrow_ | (first.counts < 15.0 * first.bins.sd)[:, None])
+    return replace(
+        best,
+        means=np.where(spikes, first.means, best.means),
+        means_sd=np.where(spikes, first.means_sd, best.means_sd),
+        log_sd=np.where(spikes, first.log_sd, best.log_sd),
+        log_sd_sd=np.where(spikes, first.log_sd_sd, best.log_sd_sd),
+        spikes=spikes,
+        spots=spots,
+    )
 
 
 def radial_round(session: Session, frames: Frames) -> Shells:
@@ -268,22 +285,13 @@ def on_the_total(session: Session, counts: Floats, sd: Floats) -> tuple[Floats, 
     return counts + (session.n_rows - counts.sum()) / k, np.sqrt(sd**2 * (1 - 1 / k) + 0.01)
 
 
-def _too_coarse(at: Located) -> NDArray[np.bool_]:
-    """Columns of a class that was found, but is narrow against the bins it was found with.
-
-    Only where that is nearly certain: a second histogram takes a part of the remaining budget, which is lost if
-    noise alone made the class look narrow.
-    """
-    return np.asarray((at.counts > 3 * at.counts_sd)[:, None] & (at.coarse > TUNING.sure))
-
-
-def _sharper(a: Located, b: Located) -> Located:
+def _sharper(a: Located, b: Located, narrow: Flags) -> Located:
     """Of two looks, the one that says more, column by column; the finer where ``a`` was too coarse.
 
     A width below its smallest template looks certain and is not. A column that is no bell is told by the bins that hold
     all of it: finer ones show its highest spike.
     """
-    coarse, odd = _too_coarse(a) & ~a.shown, left_out(a.bins, a.counts)
+    coarse, odd = narrow & ~a.shown, left_out(a.bins, a.counts)
     mean = (coarse | (b.means_sd < a.means_sd)) & ~odd
     width = (coarse | (b.log_sd_sd < a.log_sd_sd)) & ~odd
     count = b.counts_sd < a.counts_sd
@@ -291,6 +299,6 @@ def _sharper(a: Located, b: Located) -> Located:
         np.where(count, b.counts, a.counts), np.where(count, b.counts_sd, a.counts_sd),
         np.where(mean, b.means, a.means), np.where(mean, b.means_sd, a.means_sd),
         np.where(width, b.log_sd, a.log_sd), np.where(width, b.log_sd_sd, a.log_sd_sd),
-        np.where(width, b.coarse, a.coarse), np.where(width, b.shown, a.shown), a.spikes,
+        np.where(width, b.coarse, a.coarse), np.where(width, b.shown, a.shown), a.spikes, a.spots,
         a.bins, (*a.finer, b.bins),
     )  # fmt: skip

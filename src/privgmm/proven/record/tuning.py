@@ -61,11 +61,12 @@ class Tuning:
     histogram_bins: int = 40
     # A class surely (with this probability) too narrow for its bins is looked at again, at most so often.
     sure: float = 0.99
-    refinements: int = 2
+    refinements: int = 3
 
     # The first round in the histograms' frames is clipped tightly (0.8 to 1.25 tried: N=1000, epsilon 1); its share
     # hardly matters (0.15 to 0.27 tried).
     first: Round = field(default=Round(0.20, Shape(0.5, 1.0, 1.0), widen=0.8, cap=30.0))
+    wide: Round = field(default=Round(0.30, Shape(0.5, 1.0, 1.0), widen=1.0, cap=math.inf))
     # Few columns: shares 0.15 to 0.35, one to three looks and noise up to 0.35, 0.6 and 0.9 tried. One that shows little leaves a
     # flat class flat (the paper's mixtures, N=1000, epsilon 1: 0.15 of three looks half as close as 0.3 of two); all of them count
     # in the posterior, so that a large one is not lost.
