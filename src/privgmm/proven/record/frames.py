@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import chdtr, chdtrc, log_ndtr
 
-from privgmm.types import Floats
+from privgmm.types import Flags, Floats
 
 # An eigenvalue below three standard errors is not resolved. Noise moves the smallest one down by two.
 _RESOLVED, _SPREAD = 3.0, 2.0
@@ -98,12 +98,20 @@ def refined(round_: Moments, counts: Floats) -> Frames:
     return Frames(centres, maps, (means_var + means_var.transpose(0, 2, 1)) / 2)
 
 
-def unresolved(round_: Moments, counts: Floats, seen_well: float, flat: float) -> float:
-    """Share of the rows that lie in classes seen well (tuning.Looks) with a direction too narrow to be seen."""
+def unresolved(
+    round_: Moments, counts: Floats, seen_well: float, flat: float, told: Flags
+) -> float:
+    """Share of the rows that lie in classes seen well (tuning.Looks) with a direction too narrow to be seen.
+
+    Directions along columns that are ``told`` (K, d) do not count: their frames are wide for a reason.
+    """
     rows = 0.0
     for k, n in enumerate(counts):
         seen = spectrum(round_, k, n)
         narrow = seen.values < min(_RESOLVED * seen.error, flat - _SPREAD * seen.error)
+        back = round_.frames.inverse[k]
+        loads = (back @ seen.vectors) ** 2 / (back**2).sum(axis=1)[:, None]
+        narrow &= loads[told[k]].sum(axis=0) < 0.5 * loads.sum(axis=0)
         if seen.error * np.sqrt(len(seen.values)) < seen_well and narrow.any():
             rows += n
     return float(rows / counts.sum())

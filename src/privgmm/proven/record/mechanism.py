@@ -183,7 +183,7 @@ def query_rounds(session: Session, located: Located) -> Answers:
     looks = TUNING.looks if session.dim <= FEW_COLUMNS else TUNING.glances
     for look in range(looks.most + 1 if session.least is None else 0):
         frames = so_far.frames()
-        hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat)
+        hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat, so_far.told)
         again = look < looks.most and hidden > looks.rows
         shared = shared_shape(last, so_far.answers.counts, frames)
         so_far.share(shared)
@@ -232,6 +232,7 @@ class _SoFar:
         self.least = np.zeros((session.n_classes, session.dim))
         if session.least is not None:
             self.least += session.least
+        self.told = np.zeros_like(answers.located.spikes)
 
     def ask(
         self, frames: Frames, plan: Round, laws: tuple[RadialLaw, ...] | None = None
@@ -270,6 +271,7 @@ class _SoFar:
         most = np.maximum(at.spots - low, high - at.spots)
         least = np.where(seen, np.minimum(_FAR_TIMES * far, most) / usual, width / _SHRINK)
         self.least = np.where(at.spikes, least, self.least)
+        self.told = at.spikes & (second > _SEEN * second_sd)
 
     def tails(self, shells: Shells) -> tuple[RadialLaw, ...]:
         """What shells say of the radius to clip at; classes with spikes are believed to have rows far out."""
