@@ -112,6 +112,30 @@ def breast_cancer(_: int) -> Table:
     return X, y, {"bounds": (0.8 * X.min(axis=0), 1.2 * X.max(axis=0))}
 
 
+def rare(run: int) -> Table:
+    """Three yes/no columns, of which one row in ten to twenty says yes, beside three normal ones."""
+    rng, y = _labels([3, run], 6000, 0.4)
+    yes = rng.random((6000, 3)) < 0.05 + 0.05 * y[:, None]
+    X = np.c_[yes, rng.normal(size=(6000, 3)) + y[:, None]]
+    return X, y, {"bounds": ([0, 0, 0, -6, -6, -6], [1, 1, 1, 7, 7, 7])}
+
+
+def visits(run: int) -> Table:
+    """Six counts that are nearly always zero, with bounds far above them."""
+    rng, y = _labels([4, run], 6000, 0.4)
+    return rng.poisson(0.1 + 0.05 * y[:, None], size=(6000, 6)).astype(float), y, {"bounds": (0, 6)}
+
+
+def claims(run: int) -> Table:
+    """Money that is mostly zero and else has a long tail, a count of visits, an age."""
+    rng, y = _labels([5, run], 8000, 0.3)
+    paid = np.minimum(np.exp(1.2 * rng.normal(size=8000) + 6), 50_000)
+    money = np.where(rng.random(8000) < 0.85 - 0.1 * y, 0.0, paid)
+    age = np.clip(np.rint(rng.normal(50, 15, 8000)), 18, 95)
+    bounds = np.array([0.0, 0, 18]), np.array([50_000.0, 20, 95])
+    return np.c_[money, rng.poisson(0.3 + 0.3 * y), age], y, {"bounds": bounds}
+
+
 def covertype(n: int, _: int) -> Table:
     """UCI Covertype, ten numbers, seven classes; bounds are the columns' ranges."""
     stored = np.load(folder() / "covtype.npz")
@@ -165,6 +189,9 @@ TABLES = {
     "scales": Case(scales),
     "factors": Case(factors),
     "breast-cancer": Case(breast_cancer),
+    "rare": Case(rare),
+    "visits": Case(visits),
+    "claims": Case(claims),
     "synthetic-1000": Case(
         functools.partial(synthetic, 1000), (0.5, 1, 2, 4), (8, 2, 0.5, 0.12), 3.0, 40
     ),
@@ -228,7 +255,7 @@ def accuracy_lost(q: Mixture, p: Mixture, X: np.ndarray, y: np.ndarray) -> float
     return float(scores[0] - scores[1])
 
 
-def _labels(run: int, n: int, share: float) -> tuple[np.random.Generator, np.ndarray]:
+def _labels(run: int | list[int], n: int, share: float) -> tuple[np.random.Generator, np.ndarray]:
     rng = np.random.default_rng(run)
     return rng, (rng.random(n) < share).astype(int)
 

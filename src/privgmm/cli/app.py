@@ -69,10 +69,9 @@ def schema(
     encoding: Encoding = "utf-8",
 ) -> None:
     """Write a schema file to fill in: names and kinds of columns, never a value."""
-    from privgmm.cli import schema as body
-    from privgmm.cli.stated import table_of
+    from privgmm.cli.stated import table_of, write_schema
 
-    body.run(table_of(data, separator, decimal, encoding), label, output, overwrite)
+    write_schema(table_of(data, separator, decimal, encoding), label, output, overwrite)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What is stated on the command line: a table, lists of names, bounds, a center."""
+"""What is stated on the command line: a table, lists of names, bounds, a center; and the schema file that asks for it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from privgmm.cli.terminal import plain, working
 from privgmm.data.parts import TableFile
 from privgmm.data.textfile import CsvOptions
 from privgmm.errors import InputError
+from privgmm.files import check_target, whole_file
+from privgmm.model.schema import like_identifier, schema_text
 
 STANDARD_INPUT = "standard input"
 
@@ -69,3 +72,32 @@ def table_of(data: Path, separator: str, decimal: str, encoding: str) -> TableFi
             "Nothing is piped into standard input; name the file of the table instead of -."
         )
     return TableFile(STANDARD_INPUT, options, sys.stdin.buffer.read())
+
+
+def write_schema(
+    data: TableFile, label: str | None, output: Path | None, overwrite: bool = False
+) -> None:
+    """``privgmm schema``: names and kinds of columns, to be filled in."""
+    from privgmm.data.reading import file_kinds
+
+    if output is not None:
+        check_target(output, data, overwrite=overwrite)
+    with working("Reading the kinds of the columns"):
+        kinds = file_kinds(data)
+    if label is not None and label not in kinds:
+        from privgmm.data.names import offered
+
+        raise InputError(f"{data} has no label column {label!r}; {offered(tuple(kinds))}.")
+    text = schema_text(kinds, label, Path(data).name)
+    if output is None:
+        print(text, end="")
+        return
+    with whole_file(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print(
+        f"Wrote {plain(output)}: the names of {len(kinds)} columns and whether they hold numbers, integers or "
+        "texts, and no value. Fill in what its comments ask for."
+    )
+    dropped = [name for name in kinds if like_identifier(name) and name != label]
+    if dropped:
+        print(f"Left out, being named like identifiers: {', '.join(map(plain, dropped))}.")

@@ -117,21 +117,31 @@ def unresolved(
     return float(rows / counts.sum())
 
 
-def column_moments(
-    round_: Moments, counts: Floats
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """(K, d) each: means and variances of the clipped columns as a round saw them, the noise of both, and how wide its frames are."""
-    n = counts[..., None]
+@dataclass(frozen=True)
+class ColumnMoments:
+    """Means and variances of the clipped columns as a round saw them, the noise of both, and its frames' widths; (K, d) each."""
+
+    means: Floats
+    means_sd: Floats
+    variances: Floats
+    variances_sd: Floats
+    widths: Floats
+
+
+def column_moments(round_: Moments, counts: Floats) -> ColumnMoments:
+    """Of classes with so many rows (K,)."""
+    n = counts[:, None, None]
     mean = round_.total[:, :, None] / n
     back = round_.frames.inverse
-    spread = back @ (round_.second / n - mean @ mean.transpose(0, 2, 1)) @ back.transpose(0, 2, 1)
-    wide = (back**2).sum(axis=2)
-    return (
+    turned = np.swapaxes(back, 1, 2)
+    spread = back @ (round_.second / n - mean @ np.swapaxes(mean, 1, 2)) @ turned
+    squares = (back**2).sum(axis=2)
+    return ColumnMoments(
         round_.frames.centres + (back @ mean)[..., 0],
+        (round_.total_sd / counts)[:, None] * np.sqrt(squares),
         np.diagonal(spread, axis1=1, axis2=2),
-        round_.total_sd[:, None] / counts * np.sqrt(wide),
-        round_.second_sd[:, None] / counts * wide,
-        np.sqrt(wide),
+        (round_.second_sd / counts)[:, None] * squares,
+        np.sqrt(squares),
     )
 
 

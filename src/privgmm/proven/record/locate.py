@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp, ndtr
@@ -29,7 +29,6 @@ _REACH, _SINGLE, _TOGETHER = 3.5, 4.5, 4.0
 _MOST_ROWS = 0.8
 # Rows in bins that did not stand out, in standard deviations of a bin: what such a mean and width leave out.
 _MISSED = 3.0
-_HEDGE = 3.0
 # A class of so many standard deviations of a bin's noise shows a shape of its own; a smaller one is taken for a bell.
 _WELL_SEEN = 15.0
 # A column is no bell if even the best one leaves so much unexplained: chi-square of 40 bins exceeds it once in 2,000.
@@ -89,7 +88,7 @@ class Located:
     counts, counts_sd : (K,); means, means_sd, log_sd, log_sd_sd : (K, d), in the unit coordinates;
     coarse : (K, d) the probability that the class is narrower than half a bin;
     shown : (K, d) columns that are told by what their bins hold, as no bell explains it or one may not;
-    spikes : (K, d) columns of which most rows share a value (``hedged``);
+    spikes : (K, d) columns of which most rows share a value, which is at spots (K, d) (spikes.py);
     bins : the first histograms, which cover the whole stated region; finer : those of second looks.
     """
 
@@ -170,49 +169,9 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
         n_mean, n_sd,
         low + width * mean, width * spread[0],
         np.log(width) + log_sd, spread[1],
-        coarse, strays | doubtful | odd, np.zeros_like(odd), fullest(bins),
+        coarse, strays | doubtful | odd, np.zeros_like(odd), low + width * bell[0],
         bins,
     )  # fmt: skip
-
-
-def most_in_two(bins: Bins) -> Floats:
-    """(K, d) what the two fullest neighbouring bins hold."""
-    return np.asarray(_pairs(bins).max(axis=-1))
-
-
-def at_the_edge(bins: Bins) -> Flags:
-    """(K, d) columns whose two fullest neighbouring bins lie at an end of what was stated: counts that begin at zero, shares."""
-    low, high = bins.ends
-    middle = fullest(bins)
-    return np.asarray(np.minimum(middle - low, high - middle) < 1.5 * bins.width)
-
-
-def fullest(bins: Bins) -> Floats:
-    """(K, d) the middle of the two neighbouring bins that hold most."""
-    return np.asarray(bins.low + bins.width * (1 + _pairs(bins).argmax(axis=-1)))
-
-
-def _pairs(bins: Bins) -> Floats:
-    return np.asarray(bins.tables[..., 1:] + bins.tables[..., :-1])
-
-
-def hedged(at: Located, spikes: Flags) -> Located:
-    """Columns (K, d) with a value that most rows share: as narrow as they look, or as wide as what was stated for them.
-
-    The fit's variance is that of all rows. A hundredth of them far away is more than the spike's own, and noise hides it in the bins:
-    so both are thought of, midway, and each within one standard deviation. The rounds of moments tell.
-    """
-    low, high = at.bins.ends
-    wide = np.maximum(at.means - low, high - at.means) / _HEDGE
-    half = np.maximum(np.log(wide) - at.log_sd, 0.0) / 2
-    return replace(
-        at,
-        means_sd=np.where(spikes, np.hypot(at.means_sd, wide / 2), at.means_sd),
-        log_sd=np.where(spikes, at.log_sd + half, at.log_sd),
-        # A frame is exp(log_sd + log_sd_sd^2) wide: as wide as the wider.
-        log_sd_sd=np.where(spikes, np.maximum(at.log_sd_sd, np.sqrt(half)), at.log_sd_sd),
-        spikes=spikes,
-    )
 
 
 def left_out(bins: Bins, counts: Floats) -> Flags:

@@ -30,12 +30,10 @@ from privgmm.proven.record.frames import (
     Frames,
     Moments,
     axis_frames,
-    clip_radius,
-    column_moments,
     floored,
     unresolved,
 )
-from privgmm.proven.record.locate import Located, hedged
+from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
 from privgmm.proven.record.rounds import (
     Answers,
@@ -46,7 +44,8 @@ from privgmm.proven.record.rounds import (
     plain_round,
     radial_round,
 )
-from privgmm.proven.record.tails import RadialLaw, Shells, radial_laws
+from privgmm.proven.record.spikes import around, hedged, held
+from privgmm.proven.record.tails import RadialLaw, radial_laws
 from privgmm.proven.record.tuning import FEW_COLUMNS, TUNING, Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.types import Floats
@@ -57,9 +56,6 @@ HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
 _AGREEING = 0.99
 # No direction becomes narrower than this part of its variance by ``reconciled``.
 _NARROWEST = 0.25
-_MANY_ROWS, _FAR = 100.0, 1.5
-import os
-_FAR_SURE, _FAR_TIMES, _SEEN, _SHRINK = (float(v) for v in os.environ.get('HOLD','1,2,1.5,3').split(','))
 
 
 def release_record(
@@ -166,8 +162,7 @@ def _with_margins(session: Session, answers: Answers, found: Estimate) -> Estima
 
 def find_classes(session: Session) -> Located:
     """Where the classes lie, by their histograms and by what they have in common."""
-    found = histogram_round(session)
-    return hedged(exchangeable(found, session.extent), found.spikes)
+    return hedged(exchangeable(histogram_round(session), session.extent))
 
 
 def query_rounds(session: Session, located: Located) -> Answers:
@@ -177,11 +172,12 @@ def query_rounds(session: Session, located: Located) -> Answers:
         located, (), located.counts, located.counts_sd**2,
         no_shared_shape(session.n_classes, session.dim),
     ))  # fmt: skip
-    last = so_far.ask(frames, TUNING.wide if located.spikes.any() else TUNING.first)
+    spiked = bool(located.spikes.any())
+    last = so_far.ask(frames, TUNING.wide if spiked else TUNING.first)
     # A frame wider than its column shows that column's directions as flat however often they are looked at.
     # One look more than the most is for the classes that borrow a shape.
     looks = TUNING.looks if session.dim <= FEW_COLUMNS else TUNING.glances
-    for look in range(looks.most + 1 if session.least is None else 0):
+    for look in range(looks.most + 1 if session.least is None or spiked else 0):
         frames = so_far.frames()
         hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat, so_far.told)
         again = look < looks.most and hidden > looks.rows
@@ -190,37 +186,23 @@ def query_rounds(session: Session, located: Located) -> Answers:
         frames = hypothesis(frames, shared)
         if not (again or shared.rows.any()):
             break
-        last = so_far.ask(frames, replace(looks.plan, cap=math.inf) if located.spikes.any() else looks.plan)
+        last = so_far.ask(frames, replace(looks.plan, cap=math.inf) if spiked else looks.plan)
     else:
         frames = so_far.frames()
     frames = floored(frames, so_far.least)
     counts = so_far.answers.counts
     shells = radial_round(session, frames)
-    tails = so_far.tails(shells)
-    wider = floored(frames, around_spikes(frames, located, tails))
-    if wider is not frames:
-        frames = wider
+    tails = radial_laws(shells, counts, session.dim, for_radius=True)
+    wider = around(located, frames, tails)
+    if wider.any():
+        frames = floored(frames, wider)
         shells = radial_round(session, frames)
-        tails = so_far.tails(shells)
+        tails = radial_laws(shells, counts, session.dim, for_radius=True)
     so_far.ask(frames, TUNING.final, tails)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
     return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,))
-
-
-def around_spikes(frames: Frames, located: Located, laws: tuple[RadialLaw, ...]) -> Floats:
-    """(K, d) how wide frames must be along columns with spikes, so that rows which lie far out do so no more; zero if none does.
-
-    A radius that holds them would be as many times too wide along all other columns.
-    """
-    usual = clip_radius(frames.centres.shape[1], _MANY_ROWS)[0]
-    reach = np.array([law.reach for law in laws]) / usual
-    low, high = located.bins.ends
-    most = np.maximum(frames.centres - low, high - frames.centres) / usual
-    wide = np.sqrt((frames.inverse**2).sum(axis=2))
-    far = located.spikes & (reach > _FAR)[:, None]
-    return np.where(far, np.minimum(wide * reach[:, None], most), 0.0)
 
 
 class _SoFar:
@@ -232,7 +214,7 @@ class _SoFar:
         self.least = np.zeros((session.n_classes, session.dim))
         if session.least is not None:
             self.least += session.least
-        self.told = np.zeros_like(answers.located.spikes)
+        self.switches = self.told = self.least > 0
 
     def ask(
         self, frames: Frames, plan: Round, laws: tuple[RadialLaw, ...] | None = None
@@ -244,39 +226,10 @@ class _SoFar:
         counts = variance * (old.counts / old.variance + round_.count / round_.count_sd**2)
         counts = np.maximum(counts, 2.0)
         self.answers = Answers(old.located, (*old.rounds, round_), counts, variance, old.shared)
-        self._hold(round_)
+        least, told = held(old.located, round_, counts)
+        self.told = told | self.switches
+        self.least = np.where(old.located.spikes, least, self.least)
         return round_
-
-    def _hold(self, round_: Moments) -> None:
-        """Frames of spikes' columns stay so wide that rows as far from the spike as theirs are not clipped.
-
-        Rows at the spike add nothing to the sums of x - s and (x - s)^2, s the spike's place: the ratio of the two is the
-        distance of the others. Columns mean the same in every class, so that all of them tell it together. Where neither
-        sum is seen, a frame may become narrower by a third.
-        """
-        at = self.answers.located
-        counts = self.answers.counts[:, None]
-        usual = clip_radius(self.session.dim, _MANY_ROWS)[0]
-        mean, variance, mean_sd, variance_sd, width = column_moments(round_, counts)
-        away = mean - at.spots
-        rows = np.where(at.spikes, counts, 0.0)
-        first, first_sd = np.abs((rows * away).sum(axis=0)), np.linalg.norm(rows * mean_sd, axis=0)
-        second = (rows * (variance + away**2)).sum(axis=0)
-        second_sd = np.linalg.norm(rows * variance_sd, axis=0)
-        far = (np.maximum(second, 0.0) + _FAR_SURE * second_sd) / np.maximum(
-            first - _FAR_SURE * first_sd, 1e-12
-        )
-        seen = (first > _SEEN * first_sd) | (second > _SEEN * second_sd)
-        low, high = at.bins.ends
-        most = np.maximum(at.spots - low, high - at.spots)
-        least = np.where(seen, np.minimum(_FAR_TIMES * far, most) / usual, width / _SHRINK)
-        self.least = np.where(at.spikes, least, self.least)
-        self.told = at.spikes & (second > _SEEN * second_sd)
-
-    def tails(self, shells: Shells) -> tuple[RadialLaw, ...]:
-        """What shells say of the radius to clip at; classes with spikes are believed to have rows far out."""
-        spikes = self.answers.located.spikes.any(axis=1)
-        return radial_laws(shells, self.answers.counts, self.session.dim, for_radius=True, spikes=spikes)
 
     def share(self, shared: SharedShape) -> None:
         """From now on the unresolved classes are thought to be shaped like the others."""

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from privgmm.proven.record.locate import Bins, Located, bins_below, locate
 from privgmm.proven.record.margins import Bells, column_quantiles
 from privgmm.proven.record.mechanism import posterior_release, query_rounds
 from privgmm.proven.record.rounds import Grid, Session, on_the_total, step_grid
+from privgmm.proven.record.spikes import hedged, in_one_bin
 from privgmm.proven.record.tuning import TUNING
 from privgmm.proven.uncertainty import Estimate
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
@@ -90,7 +91,9 @@ def release_mixed(
         region.extent, least=_least(encoding) / region.scale,
     )  # fmt: skip
     rounds.total = session.total
-    at = exchangeable(_located(encoding, levels, numbers, region), region.extent)
+    at = in_one_bin(exchangeable(_located(encoding, levels, numbers, region), region.extent))
+    # Of a 0/1 column the share is counted, so that its width is known.
+    at = hedged(replace(at, spikes=at.spikes & (rounds.least == 0)))
     answers = query_rounds(rounds, at)
     found = posterior_release(answers, objective, n_rows)
     means, covariances = region.from_unit(found.means, found.covariances)
@@ -237,10 +240,11 @@ def _located(
     means, means_sd, log_sd, log_sd_sd, tables, low, width, inside = (
         np.stack(values, axis=1) for values in zip(*told, strict=True)
     )
+    nothing = np.zeros(means.shape, dtype=bool)
     return Located(
         counts, counts_sd,
         (means - center) / scale, means_sd / scale, log_sd - np.log(scale), log_sd_sd,
-        np.zeros((n.size, encoding.dim)), *np.zeros((2, n.size, encoding.dim), dtype=bool), np.zeros((n.size, encoding.dim)),
+        np.zeros(means.shape), nothing, nothing, np.zeros(means.shape),
         Bins(tables, counts_sd, (low - center) / scale, width / scale, inside.astype(bool)),
     )  # fmt: skip
 

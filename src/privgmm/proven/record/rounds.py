@@ -8,26 +8,18 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privgmm.privacy import Adjacency
 from privgmm.proven.record.alike import SharedShape
 from privgmm.proven.record.frames import Frames, Moments, clip_radius
-from privgmm.proven.record.locate import (
-    Located,
-    at_the_edge,
-    bins_below,
-    fullest,
-    most_in_two,
-    left_out,
-    locate,
-)
+from privgmm.proven.record.locate import Located, bins_below, locate
+from privgmm.proven.record.spikes import zoomed
 from privgmm.proven.record.tails import RadialLaw, Shells, choose_radius, shell_edges
 from privgmm.proven.record.tuning import TUNING, Round, capped
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
 from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
-from privgmm.types import Flags, Floats
+from privgmm.types import Floats
 
 AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
 Answer = Callable[[AnyQuery, float], Floats]
@@ -146,42 +138,8 @@ def histogram_round(session: Session) -> Located:
     shape = session.n_classes, session.dim
     grid = session.grid or even_grid(session.dim, session.extent)
     low, width = (np.broadcast_to(side, shape) for side in (grid.low, grid.width))
-    first = best = _histograms(session, low, width, grid.top)
-    # Columns of which most rows lie in one place are looked at with ever finer bins.
-    edge, last = at_the_edge(first.bins), first.bins
-    held, least = most_in_two(last), first.counts[:, None] * np.where(edge, 0.6, 0.8)
-    narrow = (held > least) & (first.counts > 6.0 * first.bins.sd)[:, None]
-    spikes, narrow_, spots = np.zeros_like(narrow), narrow.copy(), fullest(last)
-    for look in range(TUNING.refinements):
-        if not narrow.any():
-            break
-        half = 5 * np.exp(best.log_sd + best.log_sd_sd) + 4 * best.means_sd
-        middle, half = (
-            np.where(narrow, spike, bell)
-            for spike, bell in ((spots, best.means), (2 * last.width, half))
-        )
-        finer = _histograms(session, middle - half, 2 * half / TUNING.histogram_bins)
-        last = finer.bins
-        best = _sharper(best, finer, narrow)
-        held, before = most_in_two(last), held
-        narrow &= held > 0.75 * before
-        spots = np.where(narrow, fullest(last), spots)
-        # At an end of what was stated, that is no bell.
-        if look > 0:
-            spikes |= narrow & edge
-            narrow &= ~edge
-    # Nor is what ever finer bins show in one of them.
-    spikes |= narrow
-    spikes |= spikes.any(axis=0) & (narrow_ | (first.counts < 15.0 * first.bins.sd)[:, None])
-    return replace(
-        best,
-        means=np.where(spikes, first.means, best.means),
-        means_sd=np.where(spikes, first.means_sd, best.means_sd),
-        log_sd=np.where(spikes, first.log_sd, best.log_sd),
-        log_sd_sd=np.where(spikes, first.log_sd_sd, best.log_sd_sd),
-        spikes=spikes,
-        spots=spots,
-    )
+    first = _histograms(session, low, width, grid.top)
+    return zoomed(first, lambda low, width: _histograms(session, low, width))
 
 
 def radial_round(session: Session, frames: Frames) -> Shells:
@@ -283,22 +241,3 @@ def on_the_total(session: Session, counts: Floats, sd: Floats) -> tuple[Floats, 
     k = counts.size
     # The 0.1 rows stand for nothing but keep K = 1, where the count is known, away from zero noise.
     return counts + (session.n_rows - counts.sum()) / k, np.sqrt(sd**2 * (1 - 1 / k) + 0.01)
-
-
-def _sharper(a: Located, b: Located, narrow: Flags) -> Located:
-    """Of two looks, the one that says more, column by column; the finer where ``a`` was too coarse.
-
-    A width below its smallest template looks certain and is not. A column that is no bell is told by the bins that hold
-    all of it: finer ones show its highest spike.
-    """
-    coarse, odd = narrow & ~a.shown, left_out(a.bins, a.counts)
-    mean = (coarse | (b.means_sd < a.means_sd)) & ~odd
-    width = (coarse | (b.log_sd_sd < a.log_sd_sd)) & ~odd
-    count = b.counts_sd < a.counts_sd
-    return Located(
-        np.where(count, b.counts, a.counts), np.where(count, b.counts_sd, a.counts_sd),
-        np.where(mean, b.means, a.means), np.where(mean, b.means_sd, a.means_sd),
-        np.where(width, b.log_sd, a.log_sd), np.where(width, b.log_sd_sd, a.log_sd_sd),
-        np.where(width, b.coarse, a.coarse), np.where(width, b.shown, a.shown), a.spikes, a.spots,
-        a.bins, (*a.finer, b.bins),
-    )  # fmt: skip

@@ -30,8 +30,6 @@ _RADIUS_ENTRY, _LARGE = (4.5, 2.5), (100.0, 3000.0)
 # The same where all that may lie beyond the clip of a class that is no bell is asked for: from believing every
 # shell to nearly the above. Upper ends of 2 and 3 tried on 60 tables of spikes: intervals of deviations cover 0.91 and 0.93.
 _BEYOND_ENTRY = (0.0, 3.0)
-import os
-_SPIKE_ENTRY = float(os.environ.get('ENTRY','2.5'))
 # After the fit, a shell (with all beyond it) is corrected by what is left if that is so significant.
 _SURE = 5.0
 _SWEEPS = 300
@@ -100,7 +98,7 @@ def shell_edges(dim: int, farthest: Floats) -> Floats:
 
 
 def radial_laws(
-    shells: Shells, counts: Floats, dim: int, for_radius: bool = False, spikes: Flags | None = None
+    shells: Shells, counts: Floats, dim: int, for_radius: bool = False
 ) -> tuple[RadialLaw, ...]:
     """Of all classes, which have so many rows (K,): each by its own shells, and by the kind of tails that all of them show.
 
@@ -113,8 +111,6 @@ def radial_laws(
         entry = np.interp(
             np.log(np.maximum(counts, 1.0) / shells.sd), np.log(_LARGE), _RADIUS_ENTRY
         )
-    if spikes is not None:
-        entry = np.where(spikes, _SPIKE_ENTRY, entry)
     own = [radial_law(shells, k, n, dim, entry[k]) for k, n in enumerate(counts)]
     evidence = np.zeros(1 + len(_TAILS))
     tailed = []

@@ -58,7 +58,9 @@ class Tuning:
     # of it where classes are seen with 40 standard deviations anyway (20 to 600 tried; N=10,000, epsilon 0.5: 20 is too few).
     histogram_share: float = 0.10
     histogram_cap: float = 40.0
-    histogram_bins: int = 40
+    # A prime: no simple fraction of a range, where a class often lies, is the end of a bin. (40: a narrow class in the middle of the range
+    # looks half a bin wide, and is released so, at any epsilon.)
+    histogram_bins: int = 41
     # A class surely (with this probability) too narrow for its bins is looked at again, at most so often.
     sure: float = 0.99
     refinements: int = 3
