@@ -3,7 +3,8 @@
 A map of the mechanism, in the order in which it runs (docs/proven.md tells it with pictures):
 
 1. ``locate``     column histograms say where each class lies and how wide it is; bins that surely hold
-                  rows are believed before a bell is
+                  rows are believed before a bell is;
+   ``spikes``     columns of which most rows share a value: finer looks find them, frames hold the other rows
 2. ``alike``      classes that noise hides are thought to be like the others: in place, width and shape
 3. ``rounds``     counts, means and second moments of rows clipped into an ellipsoid per class
 4. ``frames``     those ellipsoids; ``draws.posterior_frames`` makes the next ones from all answers so far
