@@ -42,8 +42,8 @@ from privgmm.types import Adjacency
 # One feature keeps the difference in few totals and still reaches every sensitivity.
 _DIM = 1
 _COIN = 1e-9
-# Which questions private EM asks depends on its noise; the attacker takes the clearest of so many runs. About two of five are as clear as
-# the guarantee allows nearly, so that twelve have one of them but once in five hundred audits (four: once in eight).
+# Which questions private EM asks depends on its noise; the attacker takes the clearest of so many runs. About two of five are nearly as
+# clear as the guarantee allows, so that twelve lack one but once in five hundred audits (four: once in eight).
 _SCRIPTS = 12
 Releaser = Callable[[int], list[Mixture]]
 # So many releases between two looks at the clock.

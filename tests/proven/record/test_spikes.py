@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import privgmm
@@ -63,6 +66,18 @@ def test_a_shared_value_is_told_from_a_narrow_bell(seed: int) -> None:
     # A bell narrower than its bins has its own width at last.
     narrow = list(columns).index("far narrower")
     assert np.exp(found.log_sd[0, narrow]) < 0.001
+
+
+def test_a_hopelessly_noisy_width_makes_no_endless_window() -> None:
+    """Covertype, 540,000 rows: a column of a small class had a log width of infinite error, and the next look no end."""
+    first, look, asked = looks(np.column_stack([SPIKES["yes, rarely"], BELLS["wide"]]), 0)
+    doubt = first.log_sd_sd.copy()
+    doubt[0, 1] = 1e4
+    with np.errstate(over="raise", invalid="raise"):
+        found = zoomed(replace(first, log_sd_sd=doubt, means_sd=np.full((1, 2), np.inf)), look)
+    assert len(asked) > 1
+    assert all(np.isfinite(low).all() and (np.abs(low) <= 2).all() for low in asked)
+    assert found.spikes[0].tolist() == [True, False]
 
 
 def test_a_table_of_bells_is_looked_at_once() -> None:
@@ -130,3 +145,29 @@ def test_rare_yes_is_released_as_wide_as_it_is(bounds: tuple[list[float], list[f
         told, true = (np.sqrt(np.diagonal(m.covariances, axis1=1, axis2=2)) for m in (q, fitted))
         np.testing.assert_allclose(told[:, :2], true[:, :2], rtol=0.25)
         assert privgmm.kl_divergence(q, fitted) + privgmm.kl_divergence(fitted, q) < 0.1
+
+
+def test_beside_a_category_too(tmp_path) -> None:
+    """The same columns in a table with categories, whose release makes no finer looks. Over twelve
+    seeds deviations of visits are at most 21 % off, those of ill 6 %."""
+    X, y = table(5)
+    rng = np.random.default_rng(5)
+    visits = rng.poisson(0.1, len(X))
+    town = rng.choice(["a", "b", "c"], len(X), p=[0.6, 0.3, 0.1])
+    frame = pd.DataFrame(
+        {"town": town, "visits": visits, "ill": X[:, 0].astype(int), "size": X[:, 2]}
+    )
+    schema = tmp_path / "schema.toml"
+    schema.write_text(
+        '[columns.town]\ntype = "category"\nlevels = ["a", "b", "c"]\n'
+        '[columns.visits]\ntype = "integer"\nlo = 0\nhi = 20\n'
+        '[columns.ill]\ntype = "integer"\nlo = 0\nhi = 1\n'
+        '[columns.size]\ntype = "number"\nlo = -6\nhi = 7\n'
+    )
+    q = privgmm.release(
+        frame, y, epsilon=4.0, delta=1e-5, unit="record", classes=[0, 1], schema=schema, seed=5
+    ).mixture
+    told = np.sqrt(np.diagonal(q.covariances, axis1=1, axis2=2))
+    for name, at in (("visits", -3), ("ill", -2)):
+        true = [frame.loc[y == k, name].std() for k in (0, 1)]
+        np.testing.assert_allclose(told[:, at], true, rtol=0.25)

@@ -26,13 +26,7 @@ from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
-from privgmm.proven.record.frames import (
-    Frames,
-    Moments,
-    axis_frames,
-    floored,
-    unresolved,
-)
+from privgmm.proven.record.frames import Frames, Moments, axis_frames, floored, unresolved
 from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
 from privgmm.proven.record.rounds import (
@@ -174,8 +168,8 @@ def query_rounds(session: Session, located: Located) -> Answers:
     ))  # fmt: skip
     spiked = bool(located.spikes.any())
     last = so_far.ask(frames, TUNING.wide if spiked else TUNING.first)
-    # A frame wider than its column shows that column's directions as flat however often they are looked at.
-    # One look more than the most is for the classes that borrow a shape.
+    # A frame wider than a 0/1 column shows its direction as flat however often it is looked at, so looks are for tables without
+    # such columns, and for spikes. One look more than the most is for the classes that borrow a shape.
     looks = TUNING.looks if session.dim <= FEW_COLUMNS else TUNING.glances
     for look in range(looks.most + 1 if session.least is None or spiked else 0):
         frames = so_far.frames()

@@ -20,7 +20,7 @@ from privgmm.reproduce.figures.methods import (
     rows_of,
 )
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
-from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
+from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, Verdict
 from privgmm.reproduce.harness.findings import (
     below,
     kl_findings,
@@ -77,18 +77,24 @@ def _told(values: np.ndarray) -> str:
 
 
 def _more_accurate(table: Table, together: bool = False) -> Finding:
-    """Our own demand, at every point or, where some are too close to be told apart in 20 trials, of the mean over all of them; the
-    points where it fails are named."""
-    each = [table.matrix(m, "accuracy") for m in (PUBLISHED, PROVEN)]
-    if together and each[1].size:
-        each = [values.mean(axis=1, keepdims=True) for values in each]
+    """Our own demand, at every point or of the mean over all of them; points that fail or are not decided are named."""
+    rival, own = (table.matrix(m, "accuracy") for m in (PUBLISHED, PROVEN))
     ours, mine = (_accuracy(table, m) for m in (PROVEN, PUBLISHED))
+    verdict: Verdict = "open"
+    unsure: list[str] = []
+    if own.size and together:
+        verdict = below(*(m.mean(axis=1, keepdims=True) for m in (rival, own)))
+        each = zip(table.xs, rival.T, own.T, strict=True)
+        unsure = [f"{x:g}" for x, a, b in each if below(a[:, None], b[:, None]) == "open"]
+    elif own.size:
+        verdict = below(rival, own)
     lost = [f"{x:g}" for x, a, b in zip(table.xs, ours, mine, strict=True) if a < b]
     return Finding(
         f"proven is more accurate than published {'over all' if together else 'at every'} {swept(table)}",
-        below(*each) if each[1].size else "open",
+        verdict,
         f"proven {_told(ours)} against {_told(mine)}"
-        + (f"; not at {swept(table)} = {', '.join(lost)}" if lost else ""),
+        + (f"; not at {swept(table)} = {', '.join(lost)}" if lost else "")
+        + (f"; by itself not decided at {swept(table)} = {', '.join(unsure)}" if unsure else ""),
         by="privgmm",
     )
 
