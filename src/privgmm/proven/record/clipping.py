@@ -25,6 +25,8 @@ _DOUBT = 0.3
 _UNEVEN = 0.5
 # A class is expected to fit its frame: its eigenvalues there are thought within this of the law's size.
 _EXPECTED = 0.5
+# Two rounds contradict one another if they differ by so many standard deviations along the direction in which they differ most.
+_SURELY = 5.0
 # Turns of the fixed point: the covariance whose clipped rows have the second moment that was seen.
 _TURNS = 6
 
@@ -47,7 +49,42 @@ def unclipped(
             length, size = laws[k].quantiles(level), laws[k].spread
         u = _as_seen(last, k, n, z * (length / np.sqrt(size))[:, None], size)
         points.append(last.frames.centres[k] + u @ last.frames.inverse[k].T)
-    return tuple(_restored(r, points, counts, early=r is not last) for r in rounds)
+    return doubted(tuple(_restored(r, points, counts, early=r is not last) for r in rounds))
+
+
+def doubted(rounds: tuple[Moments, ...]) -> tuple[Moments, ...]:
+    """The rounds, with more error where another one saw more along some direction than noise explains.
+
+    A clip takes away and never adds. Of two rounds that contradict one another the one that saw less was clipped, by more than could be
+    put back: its error is the difference.
+    """
+    if len(rounds) == 1:
+        return rounds
+    out = []
+    for r in rounds:
+        error = r.second_sd.copy()
+        for other in rounds:
+            if other is not r:
+                error = np.maximum(error, _contradiction(r, other))
+        out.append(replace(r, second_sd=np.hypot(r.second_sd, np.where(error > r.second_sd, error, 0.0))))
+    return tuple(out)
+
+
+def _contradiction(r: Moments, other: Moments) -> Floats:
+    """(K,) how much more ``other`` surely saw than ``r``, in the coordinates of ``r``; else zero."""
+    turn = other.frames.maps @ r.frames.inverse
+    shift = np.einsum("kij,kj->ki", other.frames.maps, r.frames.centres - other.frames.centres)
+    back = np.swapaxes(turn, 1, 2)
+    cross = np.einsum("kij,kj->ki", turn, r.total)[:, :, None] * shift[:, None, :]
+    seen = turn @ r.second @ back + cross + np.swapaxes(cross, 1, 2)
+    seen = seen + r.count[:, None, None] * shift[:, :, None] * shift[:, None, :]
+    values, axes = np.linalg.eigh(other.second - seen)
+    # Noise of both along the axis of the largest difference; off-diagonal noise makes no axis noisier than the diagonal's.
+    axis = axes[:, :, -1]
+    narrow = np.einsum("kji,kj->ki", turn, axis)
+    size = (narrow**2).sum(axis=1)
+    noise = np.hypot(other.second_sd, r.second_sd * size)
+    return np.where(values[:, -1] > _SURELY * noise, values[:, -1] / np.maximum(size, 1e-12), 0.0)
 
 
 def _as_seen(r: Moments, k: int, n: float, u: Floats, size: float) -> Floats:

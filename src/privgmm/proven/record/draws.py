@@ -204,11 +204,26 @@ def _monte_carlo(answers: Answers, effort: Effort) -> Draws:
     scale[:, 0] = np.clip(last.count_sd / np.exp(start[:, 0]), 1e-4, 0.7)
     seen = np.maximum(counts, fewest(d))
     scale[:, 1 : 1 + d] = np.clip(last.total_sd / seen, 1e-7, 1.0)[:, None]
-    scale[:, 1 + d :] = np.clip(0.7 * last.second_sd / seen, 1e-7, 0.4)[:, None]
+    scale[:, 1 + d :] = _factor_scale(start[:, 1 + d :], 0.7 * last.second_sd / seen, d)
     theta = sample(posterior, start, scale, _chains(effort, d), effort.warm, effort.keep)
     # (keep, K, chains, D) -> (draws, K, D)
     log_excess, m, L, _ = unpack(theta.transpose(0, 2, 1, 3).reshape(-1, n_classes, size), d)
     return Draws(row_count(log_excess, d), m, L)
+
+
+def _factor_scale(start: Floats, noise: Floats, d: int) -> Floats:
+    """(K, d (d + 1) / 2) deviations of L's entries and of the ln of its diagonal if Sigma = L L^T has errors ``noise`` (K,).
+
+    dSigma is about L dL, so an entry of column j has the error noise / L_jj, the ln of L_jj has noise / L_jj^2.
+    """
+    rows, cols = np.tril_indices(d)
+    L = np.zeros((len(start), d, d))
+    L[:, rows, cols] = start
+    diagonal = np.exp(np.diagonal(L, axis1=1, axis2=2))
+    L[:, np.arange(d), np.arange(d)] = diagonal
+    size = np.where(rows == cols, 1.0, np.linalg.norm(L, axis=2)[:, rows])
+    of = diagonal[:, cols] * np.where(rows == cols, diagonal[:, cols], 1.0)
+    return np.asarray(np.clip(noise[:, None] / of, 1e-7 * size, 0.4 * size))
 
 
 def _near_the_answer(last: Moments, n: Floats) -> tuple[Floats, Floats]:
@@ -221,10 +236,11 @@ def _near_the_answer(last: Moments, n: Floats) -> tuple[Floats, Floats]:
     m = last.total * (n / (n**2 + last.total_sd**2))[:, None]
     seen = last.second / n[:, None, None] - m[:, :, None] * m[:, None, :]
     values, vectors = np.linalg.eigh(seen)
-    # A prior N(1, 1) on eigenvalues in the frame's units, and the noise of an eigenvalue (frames.spectrum).
+    # The noise of an eigenvalue (frames.spectrum); those that it hides have a prior N(1, 1), in the frame's units.
     error = (last.second_sd / n * np.sqrt(d / 2))[:, None]
-    values = (np.maximum(values, 0.0) + error**2) / (1 + error**2)
-    values = np.maximum(values, 0.01)
+    hidden = (np.maximum(values, 0.0) + error**2) / (1 + error**2)
+    values = np.where(values > 2 * error, values, hidden)
+    values = np.maximum(values, 1e-4)
     L = np.linalg.cholesky((vectors * values[:, None, :]) @ np.swapaxes(vectors, 1, 2))
     diag = np.arange(d)
     L[:, diag, diag] = np.log(L[:, diag, diag])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,8 @@ from privgmm.types import Flags, Floats
 
 # An eigenvalue below three standard errors is not resolved. Noise moves the smallest one down by two.
 _RESOLVED, _SPREAD = 3.0, 2.0
+# Where shells show rows far out, a column is wide because of them if it is wider than its frame by so many standard errors.
+_SHOWN = 2.0
 _LOG_ROOT_TWO_PI = float(np.log(np.sqrt(2 * np.pi)))
 
 
@@ -143,6 +145,40 @@ def column_moments(round_: Moments, counts: Floats) -> ColumnMoments:
         (round_.second_sd / counts)[:, None] * squares,
         np.sqrt(squares),
     )
+
+
+def as_wide_as_seen(round_: Moments, counts: Floats, chosen: Flags) -> tuple[Frames, Floats]:
+    """The round's frames, of ``chosen`` classes (K,) as wide as it saw them, and their least widths (K, d) along columns, or zero.
+
+    Rows far from the others mostly lie so along columns of their own, the same in all classes, so columns are asked first; where none
+    shows it, the direction of the largest variance is.
+    """
+    told = column_moments(round_, counts)
+    extra = told.variances / told.widths**2 - 1
+    error = (round_.second_sd / counts)[:, None]
+    weight = np.where(chosen[:, None], 1 / error, 0.0)
+    together = (weight * extra).sum(axis=0) > _SHOWN * np.sqrt(max(chosen.sum(), 1))
+    seen = (extra > _SHOWN * error) | (together & (extra > error))
+    seen &= chosen[:, None]
+    widths = np.sqrt(np.maximum(told.variances, 0.0))
+    frames = floored(round_.frames, np.where(seen, widths, 0.0))
+    for k in np.flatnonzero(chosen & ~seen.any(axis=1)):
+        found = spectrum(round_, k, counts[k])
+        if found.values[-1] > _RESOLVED * found.error:
+            long = round_.frames.inverse[k] @ found.vectors[:, -1] * np.sqrt(found.values[-1])
+            frames = _longer(frames, int(k), long)
+    centres = np.where(seen, told.means, frames.centres)
+    least = np.sqrt(np.maximum(told.variances - told.variances_sd, 0.0))
+    return replace(frames, centres=centres), np.where(seen, least, 0.0)
+
+
+def _longer(frames: Frames, k: int, along: Floats) -> Frames:
+    """Frames whose class k also holds rows so far (d,) from its centre."""
+    back, maps, var = frames.inverse[k], frames.maps.copy(), frames.means_var.copy()
+    maps[k] = np.linalg.inv(np.linalg.cholesky(back @ back.T + np.outer(along, along)))
+    turn = maps[k] @ back
+    var[k] = turn @ var[k] @ turn.T
+    return Frames(frames.centres, maps, var)
 
 
 @dataclass(frozen=True)

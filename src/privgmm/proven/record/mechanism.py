@@ -26,20 +26,28 @@ from privgmm.proven.record.clipping import unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
-from privgmm.proven.record.frames import Frames, Moments, axis_frames, floored, unresolved
+from privgmm.proven.record.frames import (
+    Frames,
+    Moments,
+    as_wide_as_seen,
+    axis_frames,
+    floored,
+    unresolved,
+)
 from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
 from privgmm.proven.record.rounds import (
     Answers,
     Grid,
     Session,
+    classwise,
     histogram_round,
     moment_round,
     plain_round,
     radial_round,
 )
-from privgmm.proven.record.spikes import around, hedged, held
-from privgmm.proven.record.tails import RadialLaw, radial_laws
+from privgmm.proven.record.spikes import around, hedged, held, usual_radius
+from privgmm.proven.record.tails import RadialLaw, Shells, far_out, radial_laws
 from privgmm.proven.record.tuning import FEW_COLUMNS, TUNING, Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.types import Floats
@@ -48,6 +56,8 @@ from privgmm.types import Floats
 HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
 # Two second moments agree if noise alone would set them farther apart once in a hundred times.
 _AGREEING = 0.99
+# Wider frames are kept if rows reach less than this part as far out of them.
+_CLOSER = 0.7
 # No direction becomes narrower than this part of its variance by ``reconciled``.
 _NARROWEST = 0.25
 
@@ -167,14 +177,16 @@ def query_rounds(session: Session, located: Located) -> Answers:
         no_shared_shape(session.n_classes, session.dim),
     ))  # fmt: skip
     spiked = bool(located.spikes.any())
+    frames = so_far.widened(frames)
     last = so_far.ask(frames, TUNING.wide if spiked else TUNING.first)
     # A frame wider than a 0/1 column shows its direction as flat however often it is looked at, so looks are for tables without
     # such columns, and for spikes. One look more than the most is for the classes that borrow a shape.
     looks = TUNING.looks if session.dim <= FEW_COLUMNS else TUNING.glances
-    for look in range(looks.most + 1 if session.least is None or spiked else 0):
+    most = TUNING.spiked_looks if spiked else looks.most
+    for look in range(most + 1 if session.least is None or spiked else 0):
         frames = so_far.frames()
         hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat, so_far.told)
-        again = look < looks.most and hidden > looks.rows
+        again = look < most and hidden > looks.rows
         shared = shared_shape(last, so_far.answers.counts, frames)
         so_far.share(shared)
         frames = hypothesis(frames, shared)
@@ -189,14 +201,32 @@ def query_rounds(session: Session, located: Located) -> Answers:
     tails = radial_laws(shells, counts, session.dim, for_radius=True)
     wider = around(located, frames, tails)
     if wider.any():
-        frames = floored(frames, wider)
-        shells = radial_round(session, frames)
+        frames, shells = closer(
+            (frames, shells), (wide := floored(frames, wider), radial_round(session, wide)), counts
+        )
         tails = radial_laws(shells, counts, session.dim, for_radius=True)
     so_far.ask(frames, TUNING.final, tails)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
     return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,))
+
+
+def closer(
+    before: tuple[Frames, Shells], after: tuple[Frames, Shells], counts: Floats
+) -> tuple[Frames, Shells]:
+    """Of two frames of each class, the wider one only if its rows lie clearly less far out of it, by their shells."""
+    dim = before[0].centres.shape[1]
+    reach = [
+        np.array([law.reach for law in radial_laws(shells, counts, dim, for_radius=True)])
+        for _, shells in (before, after)
+    ]
+    better = reach[1] < _CLOSER * reach[0]
+
+    def chosen(old: Floats, new: Floats) -> Floats:
+        return np.where(better.reshape(-1, *(1 for _ in old.shape[1:])), new, old)
+
+    return classwise(chosen, before[0], after[0]), classwise(chosen, before[1], after[1])
 
 
 class _SoFar:
@@ -224,6 +254,26 @@ class _SoFar:
         self.told = told | self.switches
         self.least = np.where(old.located.spikes, least, self.least)
         return round_
+
+    def widened(self, frames: Frames) -> Frames:
+        """Frames as wide as the rows lie, along the columns where shells and a round that reaches all of them say so.
+
+        A few rows far from the others (a code for missing, an entry a hundred times too large) have nearly all of the variance,
+        and noise hides them in the bins.
+        """
+        for turn in range(TUNING.widenings):
+            shells = radial_round(self.session, frames, TUNING.early_share)
+            laws = radial_laws(shells, self.answers.counts, self.session.dim, far=True)
+            beyond = far_out(laws, self.answers.counts, shells.sd)
+            if turn:
+                beyond |= chosen & (np.array([law.reach for law in laws]) > 2 * usual_radius(frames))
+            if not beyond.any():
+                break
+            chosen = beyond
+            round_ = self.ask(frames, TUNING.reach, laws)
+            frames, least = as_wide_as_seen(round_, self.answers.counts, beyond)
+            self.least = np.maximum(self.least, least)
+        return frames
 
     def share(self, shared: SharedShape) -> None:
         """From now on the unresolved classes are thought to be shaped like the others."""

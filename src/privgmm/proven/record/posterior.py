@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from privgmm.proven.objective import lower_inverse
 from privgmm.proven.record.alike import SharedShape
-from privgmm.proven.record.frames import Frames, Moments
+from privgmm.proven.record.frames import Frames, Moments, column_moments
 from privgmm.proven.record.locate import Located
-from privgmm.types import Floats
+from privgmm.types import Flags, Floats
 
 # Bounds on ln n and ln L_ii that no sensible value meets; they keep wild proposals finite.
 _LOG_COUNT = (-3.0, 25.0)
@@ -25,6 +25,9 @@ _LOG_DIAGONAL = 9.0
 # A histogram assumes normal columns: its widths (log) and means (in widths) are never believed closer than this.
 _WIDTH_SD = 0.25
 _MEAN_SD = 0.2
+# Widths and means that the last round contradicts by more than so many standard deviations are not believed, as those of a column of
+# which a few rows lie far out.
+_CONTRADICTED = 3.0
 # No column is much wider than the stated region (the unit ball): exp(-variance / (2 * this^2)).
 _WIDEST = 0.5
 # Relative error of a class's size (its mean variance) at which half of the scale-free prior is left (see ``_scale_free``). At d = 3,
@@ -58,9 +61,9 @@ class Posterior:
     @cached_property
     def _columns(self) -> _ColumnPrior:
         d = self.frames.centres.shape[1]
-        return _column_prior(
-            self.located, self.frames, 2 * self.exponent + (d + 1) * _scale_free(self.rounds[-1])
-        )
+        last = self.rounds[-1]
+        power = 2 * self.exponent + (d + 1) * _scale_free(last)
+        return _column_prior(self.located, self.frames, power, _agreeing(self.located, last))
 
     @cached_property
     def _scatter(self) -> Floats:
@@ -249,15 +252,29 @@ class _ColumnPrior:
     power: Floats
 
 
-def _column_prior(located: Located, frames: Frames, power: Floats) -> _ColumnPrior:
+def _column_prior(
+    located: Located, frames: Frames, power: Floats, agreeing: Flags
+) -> _ColumnPrior:
+    means_sd = np.hypot(located.means_sd, _MEAN_SD * np.exp(located.log_sd))
     return _ColumnPrior(
         frames.inverse[:, None],
         (frames.centres - located.means)[:, None],
-        1 / (located.means_sd**2 + (_MEAN_SD * np.exp(located.log_sd)) ** 2)[:, None],
+        (agreeing / means_sd**2)[:, None],
         located.log_sd[:, None],
-        1 / np.maximum(located.log_sd_sd, _WIDTH_SD)[:, None] ** 2,
+        (agreeing / np.maximum(located.log_sd_sd, _WIDTH_SD) ** 2)[:, None],
         power[:, None, None],
     )
+
+
+def _agreeing(located: Located, last: Moments) -> Flags:
+    """(K, d) columns whose histograms the last round does not contradict: it did not surely see more variance around their means."""
+    told = column_moments(last, np.maximum(last.count, fewest(last.total.shape[1])))
+    away = told.means - located.means
+    error = np.hypot(told.variances_sd, 2 * away * told.means_sd)
+    surely = told.variances + away**2 - _CONTRADICTED * error
+    widest = located.log_sd + _CONTRADICTED * np.maximum(located.log_sd_sd, _WIDTH_SD)
+    means_sd = _CONTRADICTED * np.hypot(located.means_sd, _MEAN_SD * np.exp(located.log_sd))
+    return np.asarray(surely < np.exp(2 * widest) + means_sd**2)
 
 
 def _of_columns(at: _ColumnPrior, m: Floats, L: Floats) -> tuple[Floats, Floats, Floats]:

@@ -50,14 +50,20 @@ class Session:
         self.total: float | None = None if self.n_rows is None else float(self.n_rows)
 
     def ask(
-        self, query: AnyQuery, share: float, cap: float = math.inf, rows: float | None = None
+        self,
+        query: AnyQuery,
+        share: float,
+        cap: float = math.inf,
+        rows: float | None = None,
+        least: float = 0.0,
     ) -> tuple[Floats, float]:
-        """Noisy totals, and sigma (per step), for a share of the squared budget left."""
+        """Noisy totals, and sigma (per step), for a share of the squared budget left; the cap leaves it the share ``least``."""
         sensitivity = query.sensitivity(self.adjacency)
         average = None if self.total is None else self.total / self.n_classes
         if rows is not None:
             average = rows
         mu = capped(self.left * math.sqrt(share), average, sensitivity, cap)
+        mu = max(mu, self.left * math.sqrt(least))
         self.left = math.sqrt(max(self.left**2 - mu**2, 0.0))
         return self.answer(query, mu), sensitivity / mu
 
@@ -142,13 +148,13 @@ def histogram_round(session: Session) -> Located:
     return zoomed(first, lambda low, width: _histograms(session, low, width))
 
 
-def radial_round(session: Session, frames: Frames) -> Shells:
+def radial_round(session: Session, frames: Frames, share: float = TUNING.radial_share) -> Shells:
     """How far out the rows of each class lie, in its frame."""
     sides = np.linalg.norm(frames.maps, ord=2, axis=(1, 2))
     farthest = sides * (1 + np.linalg.norm(frames.centres, axis=1))
     edges = shell_edges(session.dim, farthest)
     query = RadialCountsQuery(RadialCounts(frames.centres, frames.maps, edges))
-    answer, sigma = session.ask(query, TUNING.radial_share)
+    answer, sigma = session.ask(query, share)
     table = answer.reshape(session.n_classes, -1)
     return Shells(table, edges, np.full(session.n_classes, sigma), farthest)
 
@@ -224,7 +230,9 @@ def moment_round(
 
 def _histograms(session: Session, low: Floats, width: Floats, top: Floats | None = None) -> Located:
     query = MarginalCountsQuery(MarginalCounts(low, width, TUNING.histogram_bins))
-    answer, sigma = session.ask(query, TUNING.histogram_share, TUNING.histogram_cap)
+    answer, sigma = session.ask(
+        query, TUNING.histogram_share, TUNING.histogram_cap, least=TUNING.histogram_least
+    )
     counts, tables = answer[: session.n_classes], answer[session.n_classes :]
     session.guess_total(counts, sigma)
     assert session.total is not None

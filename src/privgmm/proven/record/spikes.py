@@ -152,11 +152,12 @@ def held(at: Located, round_: Moments, counts: Floats) -> tuple[Floats, Flags]:
     )
     low, high = at.bins.ends
     farthest = np.maximum(at.spots - low, high - at.spots)
-    seen = (first > _SEEN * first_sd) | (second > _SEEN * second_sd)
-    least = np.where(
-        seen, np.minimum(_TIMES * far, farthest) / _usual(round_.frames), told.widths / _NARROWER
-    )
-    return np.where(at.spikes, least, 0.0), at.spikes & (second > _SEEN * second_sd)
+    spread = second > _SEEN * second_sd
+    # Rows on both sides of a shared value have a sum near zero, whose ratio tells nothing: this frame held them.
+    stays = np.where(spread, told.widths, told.widths / _NARROWER)
+    ratio = np.minimum(_TIMES * far, farthest) / usual_radius(round_.frames)
+    least = np.where(first > _SEEN * first_sd, ratio, stays)
+    return np.where(at.spikes, least, 0.0), at.spikes & spread
 
 
 def around(at: Located, frames: Frames, laws: tuple[RadialLaw, ...]) -> Floats:
@@ -164,7 +165,7 @@ def around(at: Located, frames: Frames, laws: tuple[RadialLaw, ...]) -> Floats:
 
     A radius that held those rows would be as many times too wide along all other columns.
     """
-    usual = _usual(frames)
+    usual = usual_radius(frames)
     reach = np.array([law.reach for law in laws]) / usual
     low, high = at.bins.ends
     farthest = np.maximum(frames.centres - low, high - frames.centres) / usual
@@ -173,7 +174,7 @@ def around(at: Located, frames: Frames, laws: tuple[RadialLaw, ...]) -> Floats:
     return np.where(far, np.minimum(widths * reach[:, None], farthest), 0.0)
 
 
-def _usual(frames: Frames) -> float:
+def usual_radius(frames: Frames) -> float:
     """The radius, in a frame's units, that a bell of many rows is clipped at."""
     return clip_radius(frames.centres.shape[1], _MANY)[0]
 

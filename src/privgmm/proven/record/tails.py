@@ -38,6 +38,12 @@ _REDRAWN_SWEEPS = 60
 # Kinds of tails: this part of the rows is a bell so many times as wide as the others'. They end, as rows in stated bounds do
 # (Student's t instead made electricity profiles at epsilon 16 half as far again from the fit).
 _TAILS = tuple((part, times) for times in (1.5, 2.0, 3.0, 5.0, 10.0) for part in (0.1, 0.3))
+# Rows far from all others, as codes for missing values and wrong entries are: this part of them in a bell so many times as wide as the frame.
+_FAR_TAILS = tuple((part, 10.0 ** (k / 3)) for k in range(3, 10) for part in (0.003, 0.01, 0.03, 0.1))
+# They count if they are so likely together.
+_LIKELY = 0.5
+# A class has some if it is so many times as wide as its frame, and of so many standard deviations of a shell's noise.
+_FAR_SPREAD, _FAR_SEEN = 2.0, 10.0
 # How likely bells are before anything is seen (0.5, 0.95, 0.99 tried: bells pay for less).
 _BELLS = 0.99
 # ln of how many times as wide as its frame a class's core may be: its standard deviation, and where it ends.
@@ -98,13 +104,13 @@ def shell_edges(dim: int, farthest: Floats) -> Floats:
 
 
 def radial_laws(
-    shells: Shells, counts: Floats, dim: int, for_radius: bool = False
+    shells: Shells, counts: Floats, dim: int, for_radius: bool = False, far: bool = False
 ) -> tuple[RadialLaw, ...]:
     """Of all classes, which have so many rows (K,): each by its own shells, and by the kind of tails that all of them show.
 
     The kind is one of ``_TAILS`` or none. Its log-evidence is the sum over the classes, each with a width of its own. What a
     class surely shows by itself (``radial_law``) stands for "none", so that no weak hypothesis undoes it. Where they only
-    choose a radius, large classes are believed to have fainter tails.
+    choose a radius, large classes are believed to have fainter tails. With ``far`` the kinds of ``_FAR_TAILS`` may be, too.
     """
     entry = np.full(counts.size, _ENTRY)
     if for_radius:
@@ -112,11 +118,15 @@ def radial_laws(
             np.log(np.maximum(counts, 1.0) / shells.sd), np.log(_LARGE), _RADIUS_ENTRY
         )
     own = [radial_law(shells, k, n, dim, entry[k]) for k, n in enumerate(counts)]
-    evidence = np.zeros(1 + len(_TAILS))
+    if far and far_out(tuple(own), counts, shells.sd).any():
+        # Where one class has rows far out, others are likely to.
+        own = [radial_law(shells, k, n, dim, _RADIUS_ENTRY[1]) for k, n in enumerate(counts)]
+    kinds = len(_TAILS) + (len(_FAR_TAILS) if far else 0)
+    evidence = np.zeros(1 + kinds)
     tailed = []
     for k, (law, n) in enumerate(zip(own, counts, strict=True)):
         at = _templates(shells.edges[k], shells.farthest[k], dim)
-        parts, log_prior = _two_bells(at, dim)
+        parts, log_prior = _two_bells(at, dim, far)
         left = shells.counts[k] - n * _in_shells(parts, at.shell)
         log_post = log_prior - 0.5 * (left**2).sum(axis=-1) / shells.sd[k] ** 2
         shown = shells.counts[k] - n * _in_shells(law.masses, at.shell)
@@ -124,15 +134,22 @@ def radial_laws(
         seen[0] = max(seen[0], -0.5 * float(shown @ shown) / shells.sd[k] ** 2)
         evidence += seen
         tailed.append(np.einsum("fs,fsp->fp", np.exp(log_post[1:] - seen[1:, None]), parts[1:]))
-    evidence += np.log([_BELLS] + [(1 - _BELLS) / len(_TAILS)] * len(_TAILS))
+    evidence += np.log([_BELLS] + [(1 - _BELLS) / kinds] * kinds)
     likely = np.exp(evidence - logsumexp(evidence))
+    if likely[1 + len(_TAILS) :].sum() < _LIKELY:
+        likely[1 + len(_TAILS) :] = 0.0
     return tuple(
         RadialLaw(law.lengths, likely[0] * law.masses + likely[1:] @ masses, law.mass_sd, dim)
         for law, masses in zip(own, tailed, strict=True)
     )
 
 
-def _two_bells(at: _Templates, dim: int) -> tuple[Floats, Floats]:
+def far_out(laws: tuple[RadialLaw, ...], counts: Floats, sd: Floats) -> Flags:
+    """(K,) classes much wider than their frames, of rows enough (K,) for the noise of a shell (K,) to show it."""
+    return np.array([law.spread > _FAR_SPREAD for law in laws]) & (counts > _FAR_SEEN * sd)
+
+
+def _two_bells(at: _Templates, dim: int, far: bool) -> tuple[Floats, Floats]:
     """Parts (F, S, P) in the fine shells of one bell and of every kind of tails, for cores of S widths; ln of the prior (F, S).
 
     A core is as wide as a bell with the same median length; its width is thought near that of the frame.
@@ -141,6 +158,8 @@ def _two_bells(at: _Templates, dim: int) -> tuple[Floats, Floats]:
     below = [chdtr(dim, (at.ends / widths) ** 2)]
     for part, times in _TAILS:
         below.append((1 - part) * below[0] + part * chdtr(dim, (at.ends / widths / times) ** 2))
+    for part, times in _FAR_TAILS if far else ():
+        below.append((1 - part) * below[0] + part * chdtr(dim, (at.ends / times) ** 2))
     parts = np.diff(np.array(below), axis=-1)
     parts /= np.maximum(parts.sum(axis=-1, keepdims=True), 1e-300)
     middle = (parts.cumsum(axis=-1) < 0.5).sum(axis=-1)

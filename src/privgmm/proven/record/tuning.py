@@ -58,6 +58,8 @@ class Tuning:
     # of it where classes are seen with 40 standard deviations anyway (20 to 600 tried; N=10,000, epsilon 0.5: 20 is too few).
     histogram_share: float = 0.10
     histogram_cap: float = 40.0
+    # But never less than this share: bins as noisy at any epsilon would never show few rows far from the others.
+    histogram_least: float = 0.02
     # A prime: no simple fraction of a range, where a class often lies, is the end of a bin. (40: a narrow class in the middle of the range
     # looks half a bin wide, and is released so, at any epsilon.)
     histogram_bins: int = 41
@@ -68,7 +70,7 @@ class Tuning:
 
     # The first round in the histograms' frames is clipped tightly (0.8 to 1.25 tried: N=1000, epsilon 1); its share
     # hardly matters (0.15 to 0.27 tried).
-    first: Round = field(default=Round(0.20, Shape(0.5, 1.0, 1.0), widen=0.8, cap=30.0))
+    first: Round = field(default=Round(0.12, Shape(0.5, 1.0, 1.0), widen=0.8, cap=30.0))
     # The same where a column has a spike: nothing is clipped, and what it shows decides all later frames, so it is never capped (with a
     # cap of 30, one yes in a hundred of 20,000 rows: J 25 / 57 / 14 times the oracle's instead of 1.3 / 1.7 / 4, epsilon 1 / 4 / 16). Shares 0.2 to 0.4
     # tried: no clear difference.
@@ -76,7 +78,7 @@ class Tuning:
     # Few columns: shares 0.15 to 0.35, one to three looks and noise up to 0.35, 0.6 and 0.9 tried. One that shows little leaves a
     # flat class flat (the paper's mixtures, N=1000, epsilon 1: 0.15 of three looks half as close as 0.3 of two); all of them count
     # in the posterior, so that a large one is not lost.
-    looks: Looks = field(default=Looks(_again(0.30), most=2, seen=0.6, flat=math.inf, rows=0.0))
+    looks: Looks = field(default=Looks(_again(0.20), most=4, seen=0.6, flat=math.inf, rows=0.0))
     # Many columns, some of which nearly follow from others, while the prior expects no flat direction (``prior_exponent``): noisier
     # classes count, if they are surely flat. Shares 0.12 to 0.3, two to six looks, noise up to 0.6, 1.2 and 2, flat 0.3 to
     # 1 tried. Medians of J, before (as with few columns) and now: breast cancer (569 x 8), epsilon 1 / 4 / 16, 1470 / 46 / 1.6
@@ -84,6 +86,9 @@ class Tuning:
     # better at epsilon 4 and 16 (0.12, six: 828 / 5.2 / 0.7), but Covertype pays (20,000 rows, epsilon 4: 0.58 instead of 0.39); without
     # ``flat`` electricity profiles do (epsilon 16: 1.74 instead of 1.27), without ``rows`` Covertype's large classes do for small ones.
     glances: Looks = field(default=Looks(_again(0.25), most=3, seen=2.0, flat=0.6, rows=0.2))
+    # Tables with spikes: each look makes the frame of a spike narrower if it shows nothing (spikes.held), so that four of them end a
+    # hundred times too narrow (99.5 % of 10,000 rows at one place, epsilon 1: J 165 instead of 2).
+    spiked_looks: int = 2
     # The count's part of these rounds, 0.2 (0.35 and 0.5 tried): 0.1 would be best for J, shares need more. 80 of the paper's mixtures,
     # N=1000, epsilon 1: 0.2 and 0.35 leave shares off by 0.033 and 0.029; geometric means of J are 1.46 and 1.77.
     final: Round = field(
@@ -93,6 +98,10 @@ class Tuning:
     # Counts per shell before the last round. Never capped: heavy tails are a few rows of very many (t3 at
     # epsilon 16 is five times worse with a cap of 400).
     radial_share: float = 0.06
+    # The same in the first frames, at most so often, where rows lie far out of what the histograms told.
+    early_share: float = 0.03
+    widenings: int = 3
+    reach: Round = field(default=Round(0.15, Shape(0.5, 1.0, 1.0), widen=1.0, cap=math.inf))
 
     # One class only: the second moment in the stated ball, so that no table is told worse than by the plain Gaussian mechanism
     # (``python -m bench.bars second-moment``). Lengths are counted first; it is asked where its noise is below
