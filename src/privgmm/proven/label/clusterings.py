@@ -5,18 +5,16 @@ Under Definition 1 neighbours share all x_n, so everything in this file is free:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from privgmm.data.features import Features, as_features, some_rows
+from privgmm.proven.em import k_means
 from privgmm.proven.label.statistics import Moments, column_scale, moments_under
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
@@ -136,11 +134,9 @@ def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -
 
 
 def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = KMeans(size, n_init=runs, random_state=SEED).fit(X / scale)
+    centres, _ = k_means(X / scale, size, runs, np.random.default_rng(SEED))
     whiten = np.tile(np.diag(1 / scale), (size, 1, 1))
-    return Clustering(GaussianRule(fitted.cluster_centers_ * scale, whiten, np.zeros(size)), False)
+    return Clustering(GaussianRule(centres * scale, whiten, np.zeros(size)), False)
 
 
 def _mixtures(X: Floats, sizes: range, distinct: int, tuning: Tuning) -> list[Fitted]:
