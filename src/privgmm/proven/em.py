@@ -114,6 +114,20 @@ def _spread(X: Floats, size: int, rng: np.random.Generator) -> Floats:
     return X[chosen]
 
 
+def quadratic(X: Floats) -> Floats:
+    """(1 + d + d (d + 1) / 2, n) array phi of rows X (n, d): 1, x and the products x_i x_j, i <= j."""
+    n, d = X.shape
+    out = np.empty((1 + d + d * (d + 1) // 2, n))
+    out[0] = 1.0
+    x = out[1 : 1 + d]
+    x[:] = X.T
+    at = 1 + d
+    for i in range(d):
+        np.multiply(x[i], x[i:], out=out[at : at + d - i])
+        at += d - i
+    return out
+
+
 class _Rows:
     """Rows for many steps: their phi at once if it is small, else made again in every step."""
 
@@ -121,13 +135,13 @@ class _Rows:
         self.X = X
         n, d = X.shape
         self.at_once = max(_AT_ONCE // (1 + d + d * (d + 1) // 2), 1)
-        self.held = [_phi(X)] if n <= self.at_once else None
+        self.held = [quadratic(X)] if n <= self.at_once else None
 
     def _blocks(self) -> Iterator[Floats]:
         if self.held is not None:
             return iter(self.held)
         starts = range(0, self.X.shape[0], self.at_once)
-        return (_phi(self.X[i : i + self.at_once]) for i in starts)
+        return (quadratic(self.X[i : i + self.at_once]) for i in starts)
 
     def sums_of(self, labels: Codes, size: int) -> Floats:
         """(size, 1 + d + ...) sums of phi over groups of rows."""
@@ -150,17 +164,6 @@ class _Rows:
             total += float(top.sum() + np.log(z).sum())
             sums += score @ phi.T
         return total / self.X.shape[0], sums
-
-
-def _phi(X: Floats) -> Floats:
-    """(1 + d + d (d + 1) / 2, n): 1, x and the products of its entries."""
-    n, d = X.shape
-    i, j = np.triu_indices(d)
-    out = np.empty((1 + d + i.size, n))
-    out[0] = 1.0
-    out[1 : 1 + d] = X.T
-    np.multiply(out[1 + i], out[1 + j], out=out[1 + d :])
-    return out
 
 
 def _as_weights(mixture: Gaussians) -> Floats:
