@@ -146,7 +146,7 @@ def _mixtures(X: Floats, sizes: range, distinct: int, tuning: Tuning) -> list[Fi
     """
     n, d = X.shape
     most = distinct // (2 * (d + 1))
-    runs = 2 if n * d <= 6000 else 1
+    runs = 4 if n * d <= 6000 else 2
     found = [fitted(X, size, runs, SEED) for size in sizes if size <= most]
     if not found:
         return found
