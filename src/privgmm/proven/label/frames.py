@@ -68,7 +68,7 @@ class Frames:
         i, j, weight = self._second
         weighted = u * labels[:, None]
         second = (weighted.T @ u)[i, j] * weight
-        first = self.shape.mean * weighted.sum(axis=0)
+        first = self.shape.mean * (labels @ u)
         return np.concatenate([[self.shape.count * labels.sum()], first, second])
 
     def scores(self, u: Floats, slopes: Floats) -> Floats:
@@ -79,8 +79,7 @@ class Frames:
         quadratic[i, j] = slopes[1 + d :] * weight
         linear = u @ quadratic
         linear += self.shape.mean * slopes[1 : 1 + d]
-        linear *= u
-        return np.asarray(linear.sum(axis=1) + self.shape.count * slopes[0])
+        return np.asarray(np.vecdot(linear, u) + self.shape.count * slopes[0])
 
 
 def choose_frames(
