@@ -23,8 +23,8 @@ Init = Literal["kmeans", "k-means++"]
 RIDGE = 1e-4
 # EM ends when a step gains less than this, in nats per row.
 LITTLE = 1e-3
-# Steps of k-means: the cells hardly change after them.
-_LLOYD = 20
+# Steps of k-means, so many at a time and so often at most; they end when no centre moves by this part of the rows' spread.
+_LLOYD, _LLOYDS, _STILL = 4, 6, 1e-3
 # Entries of phi that are made at a time: so many stay near the processor.
 _AT_ONCE = 1 << 17
 
@@ -80,11 +80,16 @@ def k_means(X: Floats, size: int, runs: int, rng: np.random.Generator) -> tuple[
     from scipy.cluster.vq import kmeans2, vq
 
     best, found = math.inf, (np.empty(0), np.empty(0, np.intp))
+    spread = float(X.std())
     for _ in range(runs):
         with warnings.catch_warnings():
             # A centre that loses all of its rows stays where it is.
             warnings.simplefilter("ignore", UserWarning)
-            centres = kmeans2(X, _spread(X, size, rng), _LLOYD, minit="matrix")[0]
+            centres = _spread(X, size, rng)
+            for _ in range(_LLOYDS):
+                before, centres = centres, kmeans2(X, centres, _LLOYD, minit="matrix")[0]
+                if np.abs(centres - before).max() <= _STILL * spread:
+                    break
         labels, distance = vq(X, centres)
         if (off := float(distance @ distance)) < best:
             best, found = off, (centres, labels.astype(np.intp))
@@ -166,17 +171,21 @@ class _Rows:
         return total / self.X.shape[0], sums
 
 
+def coefficients(offsets: Floats, means: Floats, precisions: Floats) -> Floats:
+    """(M, 1 + d + ...) those of phi in offset_m - (x - mean_m)^T P_m (x - mean_m) / 2."""
+    i, j = np.triu_indices(means.shape[1])
+    linear = np.einsum("kij,kj->ki", precisions, means)
+    constant = offsets - (linear * means).sum(axis=1) / 2
+    products = precisions[:, i, j] * np.where(i == j, -0.5, -1.0)
+    return np.hstack([constant[:, None], linear, products])
+
+
 def _as_weights(mixture: Gaussians) -> Floats:
     """(M, 1 + d + ...) the coefficients of phi in ln w_m N(x | m, S)."""
     w, m, S = mixture
-    d = m.shape[1]
-    precision = np.linalg.inv(S)
     volume = np.log(np.diagonal(np.linalg.cholesky(S), axis1=1, axis2=2)).sum(axis=1)
-    linear = np.einsum("kij,kj->ki", precision, m)
-    i, j = np.triu_indices(d)
-    constant = np.log(w) - volume - (d * math.log(2 * math.pi) + (linear * m).sum(axis=1)) / 2
-    quadratic = precision[:, i, j] * np.where(i == j, -0.5, -1.0)
-    return np.hstack([constant[:, None], linear, quadratic])
+    offsets = np.log(w) - volume - m.shape[1] * math.log(2 * math.pi) / 2
+    return coefficients(offsets, m, np.linalg.inv(S))
 
 
 def _from_sums(sums: Floats, d: int) -> Gaussians:

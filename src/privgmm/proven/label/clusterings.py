@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from privgmm.data.features import Features, as_features, some_rows
-from privgmm.proven.em import k_means
+from privgmm.proven.em import coefficients, k_means, quadratic
 from privgmm.proven.label.statistics import Moments, column_scale, moments_under
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
@@ -23,8 +23,8 @@ from privgmm.types import Floats, Integers
 
 # The public part is deterministic: the same features always give the same cells.
 SEED = 0
-# Rows whose responsibilities are found at a time.
-_AT_ONCE = 4096
+# Columns and their products, times rows, whose responsibilities are found at a time.
+_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +43,15 @@ class Clustering:
         """(n, M) array with rows on the simplex."""
         if not self.soft:
             return np.asarray(np.eye(self.size)[self.rule(X)])
-        # Components in rows, some thousand columns at a time: sums then run along the memory, near the processor.
+        # Components in rows, some of the rows X in columns at a time: sums then run along the memory, near the processor.
+        origin, whiten = self.rule.centres.mean(axis=0), self.rule.whiten
+        means, precisions = self.rule.centres - origin, whiten.mT @ whiten
+        weights = coefficients(self.rule.offsets, means, precisions)
         out = np.empty((self.size, X.shape[0]))
-        for start in range(0, X.shape[0], _AT_ONCE):
-            rows, score = X[start : start + _AT_ONCE], out[:, start : start + _AT_ONCE]
-            for m in range(self.size):
-                z = (rows - self.rule.centres[m]) @ self.rule.whiten[m].T
-                score[m] = self.rule.offsets[m] - np.vecdot(z, z) / 2
+        at_once = max(_AT_ONCE // weights.shape[1], 64)
+        for start in range(0, X.shape[0], at_once):
+            score = out[:, start : start + at_once]
+            np.matmul(weights, quadratic(X[start : start + at_once] - origin), out=score)
             score -= score.max(axis=0)
             np.exp(score, out=score)
             score /= score.sum(axis=0)

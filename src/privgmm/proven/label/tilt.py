@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from privgmm.proven.label.frames import Frames
+from privgmm.proven.label.frames import Frames, Prepared
 from privgmm.proven.label.statistics import Draws, Moments
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
@@ -114,9 +114,9 @@ class Tilt:
         """(n, L) tilted labels; a label beyond the K classes (none of them) is not bent."""
         out = np.empty(guess.shape[::-1])
         for some in _blocks(out.shape[1]):
-            us = [u[some] for u in coordinates]
+            us = [Prepared(self.frames, u[some]) for u in coordinates]
             score = np.log(np.maximum(guess[some].T, 1e-300))
-            out[:, some] = _tilted(self.frames, self.slopes, us, score, shares[some])[0]
+            out[:, some] = _tilted(self.slopes, us, score, shares[some])[0]
         return out.T
 
 
@@ -126,11 +126,11 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def _tilted(
-    frames: Frames, slopes: Floats, coordinates: Sequence[Floats], score: Floats, shares: Floats
+    slopes: Floats, coordinates: Sequence[Prepared], score: Floats, shares: Floats
 ) -> tuple[Floats, Floats]:
     """Tilted labels (L, n) and ln Z (n,), from the logarithms (L, n) of the guess, which are overwritten."""
     for k, u in enumerate(coordinates):
-        score[k] += shares * frames.scores(u, slopes[k])
+        score[k] += shares * u.scores(slopes[k])
     top = score.max(axis=0)
     score -= top
     np.exp(score, out=score)
@@ -177,9 +177,10 @@ class _Problem:
         frames, totals = self.answer.frames, self.answer.totals
         q, found, log_z = np.empty(self.log_guess.shape), np.zeros_like(totals), 0.0
         for some in _blocks(q.shape[1]):
-            us, shares = [u[some] for u in self.coordinates], self.guess.shares[some]
-            part, z = _tilted(frames, slopes, us, self.log_guess[:, some].copy(), shares)
-            found += np.stack([frames.totals(u, part[k] * shares) for k, u in enumerate(us)])
+            us = [Prepared(frames, u[some]) for u in self.coordinates]
+            shares = self.guess.shares[some]
+            part, z = _tilted(slopes, us, self.log_guess[:, some].copy(), shares)
+            found += np.stack([u.totals(q_k * shares) for u, q_k in zip(us, part, strict=False)])
             log_z += float(z.sum())
             q[:, some] = part
         value = self.weight * log_z - float((slopes * totals).sum())
