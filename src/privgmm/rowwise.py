@@ -31,7 +31,7 @@ _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 # Rows projected at a time: few enough that some hundred columns of them stay in cache.
 _BLOCK = 512
 # Rows put into classes at a time, for the same reason.
-_RULE_BLOCK = 4096
+_RULE_BLOCK = 8192
 # ln 2 in two parts; the first has 32 significant bits, so its product with an exponent is exact.
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 _SQRT_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")
@@ -175,8 +175,9 @@ class GaussianRule:
             if drawn is not None:
                 score += next(drawn)
             better = score > best
-            np.copyto(codes, k, where=better)
-            np.copyto(best, score, where=better)
+            np.putmask(codes, better, k)
+            # A score that is no number is never the best.
+            np.fmax(best, score, out=best)
 
 
 def mixture_rule(

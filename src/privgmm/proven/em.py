@@ -185,7 +185,7 @@ def _as_weights(mixture: Gaussians) -> Floats:
     w, m, S = mixture
     volume = np.log(np.diagonal(np.linalg.cholesky(S), axis1=1, axis2=2)).sum(axis=1)
     offsets = np.log(w) - volume - m.shape[1] * math.log(2 * math.pi) / 2
-    return coefficients(offsets, m, np.linalg.inv(S))
+    return coefficients(offsets, m, np.asarray(np.linalg.inv(S), dtype=np.float64))
 
 
 def _from_sums(sums: Floats, d: int) -> Gaussians:

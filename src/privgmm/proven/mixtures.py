@@ -123,7 +123,9 @@ def joined(mixture: Fitted) -> Parts:
 
 def _em(X: Floats, start: Parts, steps: int, little: float = LITTLE) -> Fitted:
     weights, means, covariances = start
-    return _with_bic(em(X, Gaussians(weights / weights.sum(), means, covariances), steps, little), X)
+    return _with_bic(
+        em(X, Gaussians(weights / weights.sum(), means, covariances), steps, little), X
+    )
 
 
 def _with_bic(run: Run, X: Floats) -> Fitted:

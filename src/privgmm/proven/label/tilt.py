@@ -112,8 +112,9 @@ class Tilt:
 
     def labels(self, coordinates: Sequence[Floats], guess: Floats, shares: Floats) -> Floats:
         """(n, L) tilted labels; a label beyond the K classes (none of them) is not bent."""
-        out = np.empty(guess.shape[::-1])
-        for some in _blocks(out.shape[1]):
+        n, n_labels = guess.shape
+        out = np.empty((n_labels, n))
+        for some in _blocks(n):
             us = [Prepared(self.frames, u[some]) for u in coordinates]
             score = np.log(np.maximum(guess[some].T, 1e-300))
             out[:, some] = _tilted(self.slopes, us, score, shares[some])[0]
@@ -176,7 +177,7 @@ class _Problem:
         """Its value, its gradient (K, m), and the tilted labels."""
         frames, totals = self.answer.frames, self.answer.totals
         q, found, log_z = np.empty(self.log_guess.shape), np.zeros_like(totals), 0.0
-        for some in _blocks(q.shape[1]):
+        for some in _blocks(self.guess.shares.size):
             us = [Prepared(frames, u[some]) for u in self.coordinates]
             shares = self.guess.shares[some]
             part, z = _tilted(slopes, us, self.log_guess[:, some].copy(), shares)
