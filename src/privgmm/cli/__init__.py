@@ -13,7 +13,7 @@ from types import FrameType
 from privgmm.cli.terminal import INTERRUPTED, Terminated, forgive_encodings, plain
 
 # Objects made, and younger collections, before a generation is looked through; Python's own are (700, 10, 10).
-_COLLECT = 50_000, 20, 100
+_COLLECT = 200_000, 20, 100
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -25,7 +25,10 @@ def main(arguments: list[str] | None = None) -> None:
         # Whoever ignores a signal (nohup) goes on ignoring it.
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _terminate)
-    sys.exit(run(arguments))
+    code = run(arguments)
+    # All that is left goes with the process; nobody has to look through it once more.
+    gc.freeze()
+    sys.exit(code)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
