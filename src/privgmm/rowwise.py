@@ -30,6 +30,8 @@ _SHIFTS = (30, 27, 31)
 _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 # Rows projected at a time: few enough that some hundred columns of them stay in cache.
 _BLOCK = 512
+# Rows put into classes at a time, for the same reason.
+_RULE_BLOCK = 8192
 # ln 2 in two parts; the first has 32 significant bits, so its product with an exponent is exact.
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 _SQRT_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")
@@ -157,8 +159,14 @@ class GaussianRule:
 
     def __call__(self, X: Floats) -> Codes:
         """(n,) classes of the rows, each by itself."""
-        best = np.full(X.shape[0], -np.inf)
         codes = np.zeros(X.shape[0], dtype=np.intp)
+        for start in range(0, X.shape[0], _RULE_BLOCK):
+            some = slice(start, start + _RULE_BLOCK)
+            self._into(codes[some], X[some])
+        return codes
+
+    def _into(self, codes: Codes, X: Floats) -> None:
+        best = np.full(X.shape[0], -np.inf)
         turned = np.ascontiguousarray(X.T)
         drawn = None if self.salt is None else lots(turned, self.salt)
         for k in range(self.centres.shape[0]):
@@ -167,9 +175,9 @@ class GaussianRule:
             if drawn is not None:
                 score += next(drawn)
             better = score > best
-            codes[better] = k
-            best[better] = score[better]
-        return codes
+            np.putmask(codes, better, k)
+            # A score that is no number is never the best.
+            np.fmax(best, score, out=best)
 
 
 def mixture_rule(

@@ -2,14 +2,53 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
 
 from privgmm.datasets import synthetic
 from privgmm.model.mixture import Mixture
+from privgmm.proven.em import RIDGE, Init, em, first_guess, k_means
 from privgmm.proven.label.statistics import _scant
 from privgmm.proven.label.tuning import TUNING
-from privgmm.proven.mixtures import Fitted, fitted, joined, merged_down
+from privgmm.proven.mixtures import Fitted, fitted, joined, merged, merged_down
 from privgmm.proven.record.lookalike import fewer
 from privgmm.reproduce.harness.experiment import stream
+
+
+@pytest.mark.parametrize(("n", "d", "size"), [(300, 1, 2), (500, 3, 4), (6000, 8, 5)])
+@pytest.mark.parametrize("init", ["kmeans", "k-means++"])
+def test_em_is_scikit_learns_from_the_same_start(n: int, d: int, size: int, init: Init) -> None:
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, d)) + 3 * rng.normal(size=(size, d))[rng.integers(0, size, n)]
+    X = (X - X.mean(axis=0)) / X.std(axis=0) + 5
+    start = first_guess(X, size, init, rng)
+    run = em(X, start, 40)
+    peer = GaussianMixture(
+        size,
+        max_iter=40,
+        reg_covar=RIDGE,
+        weights_init=start.weights / start.weights.sum(),
+        means_init=start.means,
+        precisions_init=np.linalg.inv(start.covariances),
+    ).fit(X)
+    np.testing.assert_allclose(run.mixture.weights, peer.weights_, rtol=1e-9)
+    np.testing.assert_allclose(run.mixture.means, peer.means_, atol=1e-9)
+    np.testing.assert_allclose(run.mixture.covariances, peer.covariances_, atol=1e-9)
+    assert run.likelihood == pytest.approx(peer.score(X), abs=1e-9)
+    bic = merged(X, Fitted(*start, 0.0), size).bic
+    patient = peer.set_params(max_iter=100).fit(X)
+    assert bic == pytest.approx(patient.bic(X), rel=1e-9)
+
+
+def test_k_means_is_as_tight_as_scikit_learns() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(800, 3)) + 2 * rng.normal(size=(6, 3))[rng.integers(0, 6, 800)]
+        centres, labels = k_means(X, 6, 10, rng)
+        gaps = ((X[:, None] - centres) ** 2).sum(axis=2)
+        np.testing.assert_array_equal(labels, gaps.argmin(axis=1))
+        peer = KMeans(6, n_init=10, random_state=seed).fit(X)
+        assert gaps.min(axis=1).sum() < 1.01 * peer.inertia_
 
 
 def test_the_cheapest_pair_is_joined_with_its_moments() -> None:

@@ -26,7 +26,7 @@ COSTLY = (
     ("privgmm.proven.record.draws", "posterior_draws"),
     ("privgmm.proven.record.lookalike", "start_mixture"),
     ("privgmm.proven.label.clusterings", "public_view"),
-    ("privgmm.proven.label.assignments", "pure_posterior"),
+    ("privgmm.proven.label.assignments", "pure_posteriors"),
 )
 
 # Kept from case to case: the same table through another door asks the same.

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from typing import Any
 
 from privgmm.checks import real
 from privgmm.errors import InputError
@@ -45,23 +49,35 @@ def check_epsilon_delta(epsilon: float, delta: float) -> None:
         )
 
 
+def _dp_accounting() -> Any:
+    """dp-accounting's conversions of Gaussian noise, and of the package nothing else.
+
+    They stand in a file of their own. Importing the package would load its accountants as well, and with them scipy.signal: two
+    tenths of a second that every release would wait for.
+    """
+    package = find_spec("dp_accounting")
+    folders = None if package is None else package.submodule_search_locations
+    spec = PathFinder.find_spec("gaussian_mechanism", folders) if folders else None
+    if spec is None or spec.loader is None:
+        return import_module("dp_accounting")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def mu_from_epsilon(epsilon: float, delta: float) -> float:
     """The largest mu whose Gaussian trade-off is inside (epsilon, delta), slack set aside."""
-    from dp_accounting import get_sigma_gaussian
-
     check_epsilon_delta(epsilon, delta)
-    sigma = get_sigma_gaussian(epsilon, delta * (1 - SLACK_SHARE))
+    sigma = _dp_accounting().get_sigma_gaussian(epsilon, delta * (1 - SLACK_SHARE))
     return (1 - _SAFETY) / float(sigma)
 
 
 def epsilon_from_mu(mu: float, delta: float) -> float:
     """The smallest epsilon at this delta for a mu-GDP release, slack set aside."""
-    from dp_accounting import get_epsilon_gaussian
-
     if not (math.isfinite(mu) and mu > 0):
         raise InputError(f"mu must be a positive number, got {mu}.")
     check_epsilon_delta(SMALLEST_EPSILON, delta)
-    epsilon = float(get_epsilon_gaussian(1 / mu, delta * (1 - SLACK_SHARE)))
+    epsilon = float(_dp_accounting().get_epsilon_gaussian(1 / mu, delta * (1 - SLACK_SHARE)))
     # Below SMALLEST_EPSILON the search loses digits; reporting the larger value is still true.
     return max(epsilon * (1 + _SAFETY), SMALLEST_EPSILON)
 

@@ -140,21 +140,24 @@ def row_quantiles(x: Floats, labels: Floats, bells: Floats, step: float | None =
     if step is not None:
         x = np.round(x / step) * step
     order = np.argsort(x, kind="stable")
-    x, w = x[order], labels[order] + 1e-300
-    mean, deviation, mean_error, deviation_error = bells
-    t = (x[:, None] - mean) / deviation
-    w = w * np.exp(_tilt(t, w / w.sum(axis=0), mean_error / deviation, deviation_error / deviation))
-    w /= w.sum(axis=0)
-    below = np.cumsum(w, axis=0)
+    # A row of each array is a class: sums over many rows of the table then run along the memory.
+    x, w = x[order], np.ascontiguousarray(labels.T)[:, order] + 1e-300
+    mean, deviation, mean_error, deviation_error = (bell[:, None] for bell in bells)
+    t = (x - mean) / deviation
+    w *= np.exp(
+        _tilt(t, w / w.sum(axis=1)[:, None], mean_error / deviation, deviation_error / deviation)
+    )
+    w /= w.sum(axis=1)[:, None]
+    below = np.cumsum(w, axis=1)
     if step is not None:
         ends = np.flatnonzero(np.append(np.diff(x) > step / 2, True))
         at = np.column_stack([x[ends] - step / 2, x[ends] + step / 2]).ravel()
-        below = np.repeat(below[ends], 2, axis=0)
-        below[::2] = np.vstack([np.zeros(w.shape[1]), below[1:-1:2]])
+        below = np.repeat(below[:, ends], 2, axis=1)
+        below[:, ::2] = np.hstack([np.zeros((len(w), 1)), below[:, 1:-1:2]])
     else:
         at, below = x, below - w / 2
     levels = ndtr(SCORES)
-    told = np.stack([np.interp(levels, column, at) for column in below.T])
+    told = np.stack([np.interp(levels, shares, at) for shares in below])
     return np.maximum.accumulate(told, axis=1)
 
 
@@ -178,37 +181,42 @@ def nobodys_own(x: Floats) -> Floats:
 
 
 def _tilt(t: Floats, w: Floats, mean_error: Floats, deviation_error: Floats) -> Floats:
-    """(n, K) exponents a t + b t^2 that bring weights w (n, K) closest to mean 0 and second moment 1 of t (n, K).
+    """(K, n) exponents a t + b t^2 that bring weights w (K, n) closest to mean 0 and second moment 1 of t (K, n).
 
-    The least relative entropy plus what the moments are off by, in their errors e: its dual is
+    The least relative entropy plus what the moments are off by, in their errors e (K, 1): its dual is
     b - ln sum w exp(a t + b t^2) - (e_1^2 a^2 + e_2^2 b^2) / 2, which is concave and has one finite optimum.
     """
     square = t * t
     e = np.maximum([mean_error, 2 * deviation_error], LEAST_ERROR) ** 2
 
     def dual(at: Floats) -> tuple[Floats, Floats, Floats]:
-        """Its value (K,), the exponents (n, K) and the tilted weights (n, K), at a and b (2, K)."""
-        exponent = at[0] * t + at[1] * square
-        top = exponent.max(axis=0)
-        p = w * np.exp(exponent - top)
-        total = p.sum(axis=0)
+        """Its value (K, 1), the exponents (K, n) and the tilted weights (K, n), at a and b (2, K, 1)."""
+        exponent = at[1] * square
+        exponent += at[0] * t
+        top = exponent.max(axis=1, keepdims=True)
+        exponent -= top
+        p = np.exp(exponent)
+        p *= w
+        total = p.sum(axis=1, keepdims=True)
+        p /= total
         value = at[1] - top - np.log(total) - (e * at * at).sum(axis=0) / 2
-        return value, exponent - top, p / total
+        return value, exponent, p
 
-    at = np.zeros((2, t.shape[1]))
+    at = np.zeros((2, t.shape[0], 1))
     value, exponent, p = dual(at)
     for _ in range(_TILTS):
-        m1, m2 = (p * t).sum(axis=0), (p * square).sum(axis=0)
-        c11 = (p * (t - m1) ** 2).sum(axis=0) + e[0]
-        c22 = (p * (square - m2) ** 2).sum(axis=0) + e[1]
-        c12 = (p * (t - m1) * (square - m2)).sum(axis=0)
+        m1, m2 = np.vecdot(p, t)[:, None], np.vecdot(p, square)[:, None]
+        off, off_square = t - m1, square - m2
+        c12 = np.vecdot(p * off, off_square)[:, None]
+        c11 = np.vecdot(p * off, off)[:, None] + e[0]
+        c22 = np.vecdot(p * off_square, off_square)[:, None] + e[1]
         slope = np.array([-m1, 1 - m2]) - e * at
         newton = np.array([c22 * slope[0] - c12 * slope[1], c11 * slope[1] - c12 * slope[0]])
         newton /= c11 * c22 - c12 * c12
         gain = (newton * slope).sum(axis=0)
         if gain.max() < _STILL:
             break
-        part = np.ones(t.shape[1])
+        part = np.ones((t.shape[0], 1))
         for _ in range(_HALVINGS):
             new = dual(at + part * newton)
             worse = ~(new[0] >= value)
@@ -216,5 +224,5 @@ def _tilt(t: Floats, w: Floats, mean_error: Floats, deviation_error: Floats) -> 
                 break
             part[worse] /= 2
         at = at + np.where(worse, 0.0, part) * newton
-        value, exponent, p = dual(at)
+        value, exponent, p = dual(at) if worse.any() else new
     return exponent

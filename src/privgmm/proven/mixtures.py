@@ -8,22 +8,21 @@ whose union costs least likelihood is joined, EM runs again, and so on down.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from privgmm.proven.em import LITTLE, Gaussians, Init, Run, em, first_guess
 from privgmm.types import Codes, Floats
 
-_RIDGE = 1e-4  # of a unit variance, so that duplicated rows do not make a component collapse
 # Steps of EM at sizes that are only passed through.
 _PASSING = 10
 _ALL = 100
 # The last run of EM ends when a step gains less than this, in nats per row, or after so many steps.
-_PATIENT, _LITTLE = 300, 1e-5
+_PATIENT, _VERY_LITTLE = 300, 1e-5
 # A number for every class, or "auto": as many as rows and noise can carry.
 Wanted = int | Literal["auto"]
 # Sizes that "auto" chooses from, ascending: eight is what a class of 5,000 rows of 20 columns carries (MNIST, held-out
@@ -59,38 +58,41 @@ class Fitted:
 
 def fitted(X: Floats, size: int, runs: int, seed: int) -> Fitted:
     """The best of some runs of EM from k-means, for rows with unit variances."""
-    return _em(X, size, _ALL, n_init=runs, random_state=seed)
+    rng = np.random.default_rng(seed)
+    found = [em(X, first_guess(X, size, "kmeans", rng), _ALL) for _ in range(runs)]
+    return _with_bic(max(found, key=lambda run: run.likelihood), X)
 
 
 def merged_down(
-    X: Floats, top: int, init: str, sizes: range, seed: int, thorough: bool = True
+    X: Floats, top: int, init: Init, sizes: range, seed: int, thorough: bool = True
 ) -> Fitted:
     """The mixture of one of the ``sizes`` that BIC prefers, on the way down from ``top`` components.
 
     If not ``thorough``, EM runs to its end for the chosen mixture only.
     """
     steps = _ALL if thorough else _PASSING
-    at = _em(X, top, steps, init_params=init, random_state=seed)
+    start = first_guess(X, top, init, np.random.default_rng(seed))
+    at = _with_bic(em(X, start, steps), X)
     found = [at] if top in sizes else []
     for size in range(top - 1, sizes.start - 1, -1):
-        at = _em(X, size, steps if size in sizes else _PASSING, **_start(*joined(at)))
+        at = _em(X, joined(at), steps if size in sizes else _PASSING)
         found += [at] if size in sizes else []
     best = min(found, key=lambda mixture: mixture.bic)
     if thorough:
         return best
-    return _em(X, best.size, _ALL, **_start(*best.parts))
+    return _em(X, best.parts, _ALL)
 
 
 def merged(X: Floats, mixture: Fitted, size: int) -> Fitted:
     """``size`` components of a larger mixture joined pair by pair, and EM on the rows from there."""
     while mixture.size > size:
         mixture = Fitted(*joined(mixture), math.nan)
-    return _em(X, size, _ALL, **_start(*mixture.parts))
+    return _em(X, mixture.parts, _ALL)
 
 
 def polished(X: Floats, mixture: Fitted) -> Fitted:
     """The mixture after many more steps of EM: where components overlap, each step gains little and many gain much."""
-    return _em(X, mixture.size, _PATIENT, tol=_LITTLE, **_start(*mixture.parts))
+    return _em(X, mixture.parts, _PATIENT, _VERY_LITTLE)
 
 
 def joined(mixture: Fitted) -> Parts:
@@ -119,23 +121,18 @@ def joined(mixture: Fitted) -> Parts:
     )
 
 
-def _start(weights: Floats, means: Floats, covariances: Floats) -> dict[str, Any]:
-    return {
-        "weights_init": weights / weights.sum(),
-        "means_init": means,
-        "precisions_init": np.linalg.inv(covariances),
-    }
+def _em(X: Floats, start: Parts, steps: int, little: float = LITTLE) -> Fitted:
+    weights, means, covariances = start
+    return _with_bic(
+        em(X, Gaussians(weights / weights.sum(), means, covariances), steps, little), X
+    )
 
 
-def _em(X: Floats, size: int, steps: int, **start: Any) -> Fitted:
-    # Imported here: it takes a second, and most record-level releases do without.
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.mixture import GaussianMixture
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        g = GaussianMixture(size, max_iter=steps, reg_covar=_RIDGE, **start).fit(X)
-    return Fitted(g.weights_, g.means_, g.covariances_, float(g.bic(X)))
+def _with_bic(run: Run, X: Floats) -> Fitted:
+    n, d = X.shape
+    size = run.mixture.weights.size
+    free = size * (1 + d + d * (d + 1) // 2) - 1
+    return Fitted(*run.mixture, free * math.log(n) - 2 * n * run.likelihood)
 
 
 class Components(NamedTuple):

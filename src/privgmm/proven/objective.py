@@ -169,11 +169,10 @@ def kl_optimal(counts: Floats, means: Floats, factors: Floats) -> Denoised:
 def lower_inverse(L: Floats) -> Floats:
     """Inverse of lower-triangular matrices (..., d, d) by forward substitution; never raises."""
     d = L.shape[-1]
-    out = np.zeros_like(L)
-    pivot = 1 / np.diagonal(L, axis1=-2, axis2=-1)
-    out[..., 0, 0] = pivot[..., 0]
+    out = np.zeros(L.shape)
+    diagonal = out.reshape(*L.shape[:-2], d * d)[..., :: d + 1]
+    np.divide(1.0, np.diagonal(L, axis1=-2, axis2=-1), out=diagonal)
     for i in range(1, d):
         row = L[..., i : i + 1, :i] @ out[..., :i, :i]
-        out[..., i, :i] = row[..., 0, :] * -pivot[..., i, None]
-        out[..., i, i] = pivot[..., i]
+        np.multiply(row[..., 0, :], -diagonal[..., i, None], out=out[..., i, :i])
     return out

@@ -13,7 +13,7 @@ Gaussian, as (eq2) has it, is not made of components far apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,32 +36,59 @@ class PurePosterior:
     log_evidence: float
 
 
-def pure_posterior(
-    G: Floats, T: Floats, n_labels: int, tuning: Tuning, rng: np.random.Generator
-) -> PurePosterior:
-    """Anneal, sample and score the assignments of components to labels; noise has unit variance.
+def pure_posteriors(
+    models: Sequence[tuple[Floats, Floats]],
+    n_labels: int,
+    tuning: Tuning,
+    rng: np.random.Generator,
+) -> list[PurePosterior]:
+    """Anneal, sample and score the assignments of components to labels, of every model (G, T); noise has unit variance.
 
-    T (cells, K) counts K classes. With n_labels = K + 1 a component may carry none of them.
+    T (cells, K) counts K classes. With n_labels = K + 1 a component may carry none of them. The chains of all models run side by
+    side: a smaller model has components more that are in no cell, and carry any label.
     """
-    n_components, n_classes = G.shape[1], T.shape[1]
-    gram = G.T @ G
-    z = rng.integers(0, n_labels, (tuning.chains, n_components))
-    z[0] = np.argmax(G.T @ T, axis=1)
-    pulls = _pulls(G, T, n_labels, z)
-    hottest = max(20.0, float(np.diagonal(gram).max()) / 5)
+    n_classes, most = models[0][1].shape[1], max(G.shape[1] for G, _ in models)
+    grams = np.zeros((len(models), most, most))
+    z = rng.integers(0, n_labels, (len(models), tuning.chains, most))
+    pulls = np.zeros((*z.shape, n_labels))
+    for j, (G, T) in enumerate(models):
+        size = G.shape[1]
+        grams[j, :size, :size] = G.T @ G
+        z[j, 0, :size] = np.argmax(G.T @ T, axis=1)
+        pulls[j, :, :size] = _pulls(G, T, n_labels, z[j, :, :size])
+    chains = _Chains(grams, z, pulls, n_classes)
+    hottest = np.maximum(20.0, grams.max(axis=(1, 2)) / 5)
     for temperature in np.geomspace(hottest, 1.0, tuning.anneal):
-        _sweep(gram, z, pulls, n_classes, temperature, rng)
-    error = _errors(G, T, z)
-    alive = np.flatnonzero(error <= error.min() + tuning.stuck)
-    chosen = alive[np.arange(tuning.chains) % alive.size]
-    z = z[chosen]
-    pulls = _pulls(G, T, n_labels, z)
+        chains.sweep(temperature, rng)
+    for j, (G, T) in enumerate(models):
+        size = G.shape[1]
+        error = _errors(G, T, z[j, :, :size])
+        alive = np.flatnonzero(error <= error.min() + tuning.stuck)
+        z[j] = z[j, alive[np.arange(tuning.chains) % alive.size]]
+        pulls[j, :, :size] = _pulls(G, T, n_labels, z[j, :, :size])
     draws = np.empty((tuning.keep, *z.shape), dtype=np.intp)
     for t in range(tuning.keep):
-        _sweep(gram, z, pulls, n_classes, 1.0, rng)
+        chains.sweep(np.ones(len(models)), rng)
         draws[t] = z
+    return [
+        _scored(G, T, n_labels, draws[:, j, :, : G.shape[1]], tuning, rng)
+        for j, (G, T) in enumerate(models)
+    ]
+
+
+def _scored(
+    G: Floats,
+    T: Floats,
+    n_labels: int,
+    draws: Assignments,
+    tuning: Tuning,
+    rng: np.random.Generator,
+) -> PurePosterior:
+    """The draws (sweeps, C, M) of one model, fewer of those that leave classes out, and its evidence."""
+    n_classes = T.shape[1]
+    z = draws[-1]
     best = z[int(np.argmin(_errors(G, T, z)))]
-    flat = draws.reshape(-1, n_components)
+    flat = draws.reshape(-1, G.shape[1])
     missing = n_classes - sum((flat == k).any(axis=1) for k in range(n_classes))
     least = int(missing.min())
     weight = np.exp(-tuning.absent * (missing - least))
@@ -82,35 +109,47 @@ def _errors(G: Floats, T: Floats, z: Assignments) -> Floats:
 
 
 def _pulls(G: Floats, T: Floats, n_labels: int, z: Assignments) -> Floats:
-    """E_k g_m of every chain (C, L, M); what stands in the row of "none of the classes" is never read."""
-    out = np.zeros((len(z), n_labels, G.shape[1]))
-    out[:, : T.shape[1]] = _residuals(G, T, z).transpose(0, 2, 1) @ G
+    """E_k g_m of every chain (C, M, L); what stands in the column of "none of the classes" is never read."""
+    out = np.zeros((len(z), G.shape[1], n_labels))
+    out[..., : T.shape[1]] = G.T @ _residuals(G, T, z)
     return out
 
 
-def _sweep(
-    gram: Floats,
-    z: Assignments,
-    pulls: Floats,
-    n_classes: int,
-    temperature: float,
-    rng: np.random.Generator,
-) -> None:
-    """One Gibbs pass over the components of every chain; z and the pulls change in place, by gram = G^T G where z does."""
-    chains = np.arange(z.shape[0])
-    gumbel = rng.gumbel(size=(z.shape[1], z.shape[0], pulls.shape[1]))
-    for m in rng.permutation(z.shape[1]):
-        old = z[:, m].copy()
-        # ln likelihood of class k, up to a constant, when the component is taken out: E_k g; of no class: g g / 2.
-        score = pulls[:, :, m].copy()
-        score[chains, old] += gram[m, m]
-        score[:, n_classes:] = gram[m, m] / 2
-        new = (score / temperature + gumbel[m]).argmax(axis=1)
-        moved = (new != old).nonzero()[0]
-        if moved.size:
-            pulls[moved, old[moved]] += gram[m]
-            pulls[moved, new[moved]] -= gram[m]
-            z[moved, m] = new[moved]
+@dataclass(frozen=True, eq=False)
+class _Chains:
+    """Gibbs chains of several models: grams G^T G (J, M, M), assignments z (J, C, M) and pulls (J, C, M, L).
+
+    A sweep changes z and the pulls in place, the latter by the grams where z changes.
+    """
+
+    grams: Floats
+    z: Assignments
+    pulls: Floats
+    n_classes: int
+
+    def sweep(self, temperatures: Floats, rng: np.random.Generator) -> None:
+        """One Gibbs pass over the components of every chain, at a temperature (J,) for each model."""
+        n_models, n_chains, size, n_labels = self.pulls.shape
+        model = np.repeat(np.arange(n_models), n_chains)
+        chain = np.arange(model.size)
+        z, pulls = self.z.reshape(-1, size), self.pulls.reshape(-1, size, n_labels)
+        # Minus a Gumbel draw is the logarithm of an exponential one.
+        minus_gumbel = np.log(rng.standard_exponential((size, model.size, n_labels)))
+        minus_gumbel *= temperatures[model, None]
+        for m in rng.permutation(size):
+            old, own = z[:, m].copy(), self.grams[model, m, m]
+            # ln likelihood of class k, up to a constant, when the component is taken out: E_k g; of no class: g g / 2.
+            score = pulls[:, m].copy()
+            score[chain, old] += own
+            score[:, self.n_classes :] = own[:, None] / 2
+            score -= minus_gumbel[m]
+            new = score.argmax(axis=1)
+            moved = (new != old).nonzero()[0]
+            if moved.size:
+                gram = self.grams[model[moved], m]
+                pulls[moved, :, old[moved]] += gram
+                pulls[moved, :, new[moved]] -= gram
+                z[moved, m] = new[moved]
 
 
 def _log_evidence(G: Floats, T: Floats, n_labels: int, best: Assignments) -> float:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from privgmm.privacy import Curator
 from privgmm.proven.label.tuning import Tuning
@@ -108,7 +108,7 @@ def share_draws(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> F
         seen = np.hstack([seen, (table.sizes - seen.sum(axis=1))[:, None]])
         noise[:, -1] *= math.sqrt(n_labels - 1)
     grid = tuning.share_grid
-    t = beta.ppf((np.arange(grid) + 0.5) / grid, tuning.share_alpha, tuning.share_alpha)
+    t = betaincinv(tuning.share_alpha, tuning.share_alpha, (np.arange(grid) + 0.5) / grid)
     shares = np.full((n_cells, n_labels), 1 / n_labels)
     seen = seen / np.maximum(table.sizes, 1)[:, None]
     weight = (table.sizes[:, None] / noise) ** 2 / 2

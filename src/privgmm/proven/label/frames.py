@@ -14,10 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.proven.em import quadratic
 from privgmm.proven.label.statistics import moments_under
 from privgmm.proven.label.tuning import Tuning
 from privgmm.queries.class_moments import GRID, ClassMoments, ClassMomentsQuery, Shape, grid_scale
 from privgmm.types import Floats
+
+# Up to so many columns their products are fewer than the steps of two matrix products.
+_FEW_COLUMNS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,11 @@ class Frames:
         i, j = np.triu_indices(self.dim)
         return i, j, np.where(i == j, 1.0, math.sqrt(2.0)) * self.shape.second
 
+    @property
+    def second_steps(self) -> Floats:
+        """Weights of the upper triangle of u u^T in ``contributions``."""
+        return self._second[2]
+
     def clipped(self, X: Floats, k: int) -> Floats:
         """(n, d) coordinates u of the rows in the ellipsoid of class k, as the query's grid has them."""
         u = (X - self.centres[k]) @ self.maps[k].T
@@ -68,7 +77,7 @@ class Frames:
         i, j, weight = self._second
         weighted = u * labels[:, None]
         second = (weighted.T @ u)[i, j] * weight
-        first = self.shape.mean * weighted.sum(axis=0)
+        first = self.shape.mean * (labels @ u)
         return np.concatenate([[self.shape.count * labels.sum()], first, second])
 
     def scores(self, u: Floats, slopes: Floats) -> Floats:
@@ -79,8 +88,37 @@ class Frames:
         quadratic[i, j] = slopes[1 + d :] * weight
         linear = u @ quadratic
         linear += self.shape.mean * slopes[1 : 1 + d]
-        linear *= u
-        return np.asarray(linear.sum(axis=1) + self.shape.count * slopes[0])
+        return np.asarray(np.vecdot(linear, u) + self.shape.count * slopes[0])
+
+
+class Prepared:
+    """Coordinates u (n, d) of some rows in the ellipsoid of a class, for scores and totals of the same rows.
+
+    Few columns are multiplied with one another once, which both then read.
+    """
+
+    def __init__(self, frames: Frames, u: Floats) -> None:
+        self.frames, self.u = frames, u
+        self.products = quadratic(u) if frames.dim <= _FEW_COLUMNS else None
+
+    @cached_property
+    def _steps(self) -> Floats:
+        """(m,) what a row adds for each of the products."""
+        shape = self.frames.shape
+        first = np.full(self.frames.dim, shape.mean)
+        return np.concatenate([[shape.count], first, self.frames.second_steps])
+
+    def scores(self, slopes: Floats) -> Floats:
+        """``Frames.scores`` of these rows."""
+        if self.products is None:
+            return self.frames.scores(self.u, slopes)
+        return np.asarray((slopes * self._steps) @ self.products)
+
+    def totals(self, labels: Floats) -> Floats:
+        """``Frames.totals`` of these rows."""
+        if self.products is None:
+            return self.frames.totals(self.u, labels)
+        return np.asarray(self._steps * (self.products @ labels))
 
 
 def choose_frames(

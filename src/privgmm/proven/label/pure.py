@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, ndtri, softmax
 
-from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_posterior, reweighted
+from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_posteriors, reweighted
 from privgmm.proven.label.cell_table import CellTable, share_draws
 from privgmm.proven.label.clusterings import Clustering, PublicView
-from privgmm.proven.label.statistics import Draws, Moments, moments_under
+from privgmm.proven.label.statistics import Draws, Moments, Rows, moments_under
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
 
@@ -41,15 +41,19 @@ def label_models(
     likelier); shares add up to one."""
     posteriors, evidence, excess = [], [], []
     n_labels = table.n_labels
-    for (G, unsure), R in zip(view.overlaps, view.responsibilities, strict=True):
-        # A model is never quite right: some rows of a cell carry other labels than it says.
-        sd = np.sqrt(table.sigma**2 + unsure + tuning.misfit * G.sum(axis=1))[:, None]
-        found = pure_posterior(G / sd, table.counts / sd, n_labels, tuning, rng)
+    # A model is never quite right: some rows of a cell carry other labels than it says.
+    sds = [
+        np.sqrt(table.sigma**2 + unsure + tuning.misfit * G.sum(axis=1))[:, None]
+        for G, unsure in view.overlaps
+    ]
+    scaled = [(G / sd, table.counts / sd) for (G, _), sd in zip(view.overlaps, sds, strict=True)]
+    every = pure_posteriors(scaled, n_labels, tuning, rng)
+    for (G, T), sd, found, R in zip(scaled, sds, every, view.responsibilities, strict=True):
         likely = bell_shaped(view.rows, view.shares, R, n_labels, view.scale, tuning.belief)
         posteriors.append(reweighted(found, likely, rng))
         volume = (n_labels - 1) * float(np.log(sd).sum())
         evidence.append(posteriors[-1].log_evidence - volume)
-        excess.append(_excess(G / sd, table.counts / sd, posteriors[-1].draws, table.totals_public))
+        excess.append(_excess(G, T, posteriors[-1].draws, table.totals_public))
     share = softmax(evidence)
     share[share < tuning.negligible_model] = 0
     share /= share.sum()
@@ -164,14 +168,14 @@ def mixed_draws(
     slopes = rng.normal(
         0.0, tuning.slope / np.sqrt(z.shape[1]), (len(shares), z.shape[1], shares.shape[2])
     )
-    fits = []
+    fits, held = [], Rows(rows)
     expected = np.zeros((rows.shape[0], shares.shape[2]))
     for share, slope in zip(shares, slopes, strict=True):
         q = share[cells] * np.exp(np.clip(z @ slope, -4.0, 4.0))
         q /= q.sum(axis=1, keepdims=True)
         expected += share[cells]
         code = (rng.random((rows.shape[0], 1)) > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
-        fits.append(moments_under(rows, np.eye(q.shape[1])[code] * view.shares[:, None]))
+        fits.append(held.under(np.eye(q.shape[1])[code] * view.shares[:, None]))
     draws = Draws.of(fits, view.scale)
     return (
         Draws(weight * draws.counts, draws.means, draws.covariances),
@@ -190,11 +194,11 @@ def _refits(
 ) -> tuple[list[Moments], list[Moments]]:
     """Count, mean and covariance of every class, once per drawn assignment (S, M): rows weighed at random, and not."""
     cumulative = responsibilities.cumsum(axis=1)[:, :-1]
-    weighed, plain = [], []
+    weighed, plain, held = [], [], Rows(X)
     for z in draws:
         component = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)
         weight = rng.gamma(tuning.bootstrap, 1 / tuning.bootstrap, (X.shape[0], 1))
         labels = np.eye(n_labels)[z[component]] * shares[:, None]
-        weighed.append(moments_under(X, labels * weight))
-        plain.append(moments_under(X, labels))
+        weighed.append(held.under(labels * weight))
+        plain.append(held.under(labels))
     return weighed, plain

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privgmm.proven.em import quadratic
 from privgmm.proven.label.tuning import Tuning
 from privgmm.proven.objective import Objective, balanced
 from privgmm.types import Floats
 
 # Keeps covariances of duplicated rows or constant columns invertible; far below any real spread.
 _JITTER = 1e-8
+# Classes times products of two columns up to which all classes are summed in one product: beyond, most of it would be zeros.
+_FEW_PRODUCTS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +97,50 @@ class Draws:
         )
 
 
+class Rows:
+    """Rows X (n, d), for their moments under many labels.
+
+    Where classes and columns are few, moments are one product with the columns and their products, about the mean of all rows;
+    else one product for each class.
+    """
+
+    def __init__(self, X: Floats) -> None:
+        self.X = X
+        self.origin = X.mean(axis=0) if len(X) else np.zeros(X.shape[1])
+        self.upper = np.triu_indices(X.shape[1])
+
+    @cached_property
+    def _columns(self) -> Floats:
+        return quadratic(self.X - self.origin)
+
+    def under(self, labels: Floats) -> Moments:
+        """Their moments under soft labels (n, K)."""
+        (n_classes, d), (i, j) = (labels.shape[1], self.X.shape[1]), self.upper
+        if n_classes * i.size > _FEW_PRODUCTS:
+            return self._class_by_class(labels)
+        sums = (self._columns @ labels).T
+        counts, divisor = sums[:, 0], np.maximum(sums[:, 0], 1e-300)[:, None]
+        off = sums[:, 1 : 1 + d] / divisor
+        scatter = np.empty((n_classes, d, d))
+        scatter[:, i, j] = scatter[:, j, i] = sums[:, 1 + d :]
+        scatter -= counts[:, None, None] * off[:, :, None] * off[:, None, :]
+        return Moments(counts, off + self.origin, scatter)
+
+    def _class_by_class(self, labels: Floats) -> Moments:
+        X = self.X
+        counts = labels.sum(axis=0)
+        means = labels.T @ X / np.maximum(counts, 1e-300)[:, None]
+        scatter = np.empty((counts.size, X.shape[1], X.shape[1]))
+        for k in range(counts.size):
+            used = labels[:, k] > 0
+            centred = X[used] - means[k]
+            scatter[k] = (centred * labels[used, k : k + 1]).T @ centred
+        return Moments(counts, means, scatter)
+
+
 def moments_under(X: Floats, labels: Floats) -> Moments:
     """Of rows X (n, d) under soft labels (n, K)."""
-    counts = labels.sum(axis=0)
-    means = labels.T @ X / np.maximum(counts, 1e-300)[:, None]
-    scatter = np.empty((counts.size, X.shape[1], X.shape[1]))
-    for k in range(counts.size):
-        used = labels[:, k] > 0
-        centred = X[used] - means[k]
-        scatter[k] = (centred * labels[used, k : k + 1]).T @ centred
-    return Moments(counts, means, scatter)
+    return Rows(X).under(labels)
 
 
 def column_scale(X: Floats) -> Floats:

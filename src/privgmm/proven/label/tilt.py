@@ -20,14 +20,15 @@ function of T and only noise is left; where rows are clipped the cells' uncertai
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from privgmm.proven.label.frames import Frames
+from privgmm.proven.label.frames import Frames, Prepared
 from privgmm.proven.label.statistics import Draws, Moments
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
@@ -35,6 +36,8 @@ from privgmm.types import Floats
 _TAUS = np.geomspace(1e-4, 30, 50)
 # Prior of ln tau: normal with this standard deviation around 0.
 _TAU_SD = 3.0
+# Rows whose labels are tilted at a time.
+_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,16 +112,32 @@ class Tilt:
 
     def labels(self, coordinates: Sequence[Floats], guess: Floats, shares: Floats) -> Floats:
         """(n, L) tilted labels; a label beyond the K classes (none of them) is not bent."""
-        return _softmax(_scores(self.frames, self.slopes, coordinates, guess, shares))[0]
+        n, n_labels = guess.shape
+        out = np.empty((n_labels, n))
+        for some in _blocks(n):
+            us = [Prepared(self.frames, u[some]) for u in coordinates]
+            score = np.log(np.maximum(guess[some].T, 1e-300))
+            out[:, some] = _tilted(self.slopes, us, score, shares[some])[0]
+        return out.T
 
 
-def _scores(
-    frames: Frames, slopes: Floats, coordinates: Sequence[Floats], guess: Floats, shares: Floats
-) -> Floats:
-    score = np.log(np.maximum(guess, 1e-300))
+def _blocks(n: int) -> Iterator[slice]:
+    """All of n rows, so many at a time as stay near the processor."""
+    return (slice(start, start + _AT_ONCE) for start in range(0, n, _AT_ONCE))
+
+
+def _tilted(
+    slopes: Floats, coordinates: Sequence[Prepared], score: Floats, shares: Floats
+) -> tuple[Floats, Floats]:
+    """Tilted labels (L, n) and ln Z (n,), from the logarithms (L, n) of the guess, which are overwritten."""
     for k, u in enumerate(coordinates):
-        score[:, k] += shares * frames.scores(u, slopes[k])
-    return score
+        score[k] += shares * u.scores(slopes[k])
+    top = score.max(axis=0)
+    score -= top
+    np.exp(score, out=score)
+    z = score.sum(axis=0)
+    score /= z
+    return score, top + np.log(z)
 
 
 def fit_tilt(
@@ -149,14 +168,25 @@ class _Problem:
             self.answer.sigma**2 * self.guess.trust[:, None], self.answer.totals.shape[1], 1
         )
 
+    @cached_property
+    def log_guess(self) -> Floats:
+        """(L, n) logarithms of the guess."""
+        return np.log(np.maximum(self.guess.labels.T, 1e-300, order="C"))
+
     def objective(self, slopes: Floats) -> tuple[float, Floats, Floats]:
         """Its value, its gradient (K, m), and the tilted labels."""
-        frames, totals, shares = self.answer.frames, self.answer.totals, self.guess.shares
-        q, log_z = _softmax(_scores(frames, slopes, self.coordinates, self.guess.labels, shares))
-        each = [frames.totals(u, q[:, k] * shares) for k, u in enumerate(self.coordinates)]
-        value = self.weight * float(log_z.sum()) - float((slopes * totals).sum())
+        frames, totals = self.answer.frames, self.answer.totals
+        q, found, log_z = np.empty(self.log_guess.shape), np.zeros_like(totals), 0.0
+        for some in _blocks(self.guess.shares.size):
+            us = [Prepared(frames, u[some]) for u in self.coordinates]
+            shares = self.guess.shares[some]
+            part, z = _tilted(slopes, us, self.log_guess[:, some].copy(), shares)
+            found += np.stack([u.totals(q_k * shares) for u, q_k in zip(us, part, strict=False)])
+            log_z += float(z.sum())
+            q[:, some] = part
+        value = self.weight * log_z - float((slopes * totals).sum())
         value += 0.5 * float((self.ridge * slopes**2).sum())
-        return value, self.weight * np.stack(each) - totals + self.ridge * slopes, q
+        return value, self.weight * found - totals + self.ridge * slopes, q.T
 
 
 def _newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
@@ -224,15 +254,6 @@ def label_covariance(left: Sequence[Floats], right: Sequence[Floats], q: Floats)
         each = [(a * (q[:, k] * ((k == j) - q[:, j]))[:, None]).T @ b for j, b in enumerate(right)]
         rows.append(np.hstack(each))
     return np.vstack(rows)
-
-
-def _softmax(score: Floats) -> tuple[Floats, Floats]:
-    """Rows on the simplex, and ln of the sums of their exponentials."""
-    top = score.max(axis=1)
-    q = np.exp(score - top[:, None])
-    z = q.sum(axis=1)
-    q /= z[:, None]
-    return q, top + np.log(z)
 
 
 def posterior_draws(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from privgmm.proven.em import Init
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -47,7 +49,7 @@ class Tuning:
     # With more classes than this, fewer clusterings are tried: each costs time.
     few_classes: int = 12
     # Mixtures are sought from so many components more than classes, by these first guesses.
-    starts: tuple[tuple[int, str], ...] = ((10, "kmeans"), (15, "k-means++"))
+    starts: tuple[tuple[int, Init], ...] = ((10, "kmeans"), (15, "k-means++"))
     # Up to so many rows times columns times classes there is time for all of that.
     thorough: int = 100_000
     # Where one step of EM costs more than so many multiplications (rows times columns squared times

@@ -82,31 +82,46 @@ class Posterior:
         power = 2 * self.exponent + d + 1 - np.arange(d)
         return np.asarray(power - self.shared.rows[:, None, None])
 
+    @cached_property
+    def _lower(self) -> NDArray[np.intp]:
+        """Places of L's entries among the d (d + 1) of (m, L), row by row."""
+        d = self.frames.centres.shape[1]
+        i, j = np.tril_indices(d)
+        return np.asarray(i * (d + 1) + 1 + j, dtype=np.intp)
+
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Log-density (K, C) and gradient (K, C, D)."""
         d = self.frames.centres.shape[1]
-        log_n, m, L, log_diag = unpack(theta, d)
-        n = row_count(log_n, d)
-        value, g_n, g_m, g_L = _of_totals(self._totals, n, m, L)
-        columns, column_m, column_L = _of_columns(self._columns, m, L)
+        # (m, L) side by side, (K, C, d, d + 1): a product with it does what products with both would.
+        A = np.zeros((*theta.shape[:-1], d, d + 1))
+        entries = A.reshape(*theta.shape[:-1], d * (d + 1))
+        entries[..., self._lower] = theta[..., 1 + d :]
+        A[..., 0] = theta[..., 1 : 1 + d]
+        log_diag = _as_diagonal(entries[..., 1 :: d + 2])
+        L = A[..., 1:]
+        n = row_count(theta[..., 0], d)
+        value, g_n, g_A = _of_totals(self._totals, n, A)
+        columns, column_A = _of_columns(self._columns, A)
         shape, shape_L = _of_shape(self._scatter, L)
-        g_L += column_L
-        g_L += shape_L
-        value += columns + shape + log_n + (log_diag * self._power).sum(axis=-1)
+        g_A += column_A
+        g_A[..., 1:] += shape_L
+        value += columns + shape + theta[..., 0] + np.vecdot(log_diag, self._power)
         out = np.empty_like(theta)
         out[..., 0] = g_n * (n - fewest(d)) + 1
-        out[..., 1 : 1 + d] = g_m + column_m
-        g_diag = _diagonal(g_L)
+        out[..., 1 : 1 + d] = g_A[..., 0]
+        entries = g_A.reshape(entries.shape)
+        g_diag = entries[..., 1 :: d + 2]
         g_diag *= np.exp(log_diag)
         g_diag += self._power
-        out[..., 1 + d :] = g_L[..., np.tri(d, dtype=bool)]
+        out[..., 1 + d :] = entries.take(self._lower, axis=-1)
         return value, out
 
 
-def _diagonal(M: Floats) -> Floats:
-    """(..., d) diagonals of contiguous matrices, as a view that can be written to."""
-    d = M.shape[-1]
-    return M.reshape(*M.shape[:-2], d * d)[..., :: d + 1]
+def _as_diagonal(logs: Floats) -> Floats:
+    """ln diag L within bounds; ``logs``, a view of L's diagonal, becomes the diagonal itself."""
+    log_diag = np.minimum(np.maximum(logs, -_LOG_DIAGONAL), _LOG_DIAGONAL)
+    np.exp(log_diag, out=logs)
+    return np.asarray(log_diag)
 
 
 def fewest(dim: int) -> float:
@@ -119,16 +134,15 @@ def fewest(dim: int) -> float:
 
 def row_count(log_excess: Floats, dim: int) -> Floats:
     """n from theta's first coordinate, ln(n - fewest)."""
-    return np.asarray(fewest(dim) + np.exp(np.clip(log_excess, *_LOG_COUNT)))
+    low, high = _LOG_COUNT
+    return np.asarray(fewest(dim) + np.exp(np.minimum(np.maximum(log_excess, low), high)))
 
 
 def unpack(theta: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
     """ln(n - fewest), m, L and ln diag L from (..., 1 + d + d(d+1)/2)."""
     L = np.zeros((*theta.shape[:-1], d, d))
     L[..., np.tri(d, dtype=bool)] = theta[..., 1 + d :]
-    diagonal = _diagonal(L)
-    log_diag = np.clip(diagonal, -_LOG_DIAGONAL, _LOG_DIAGONAL)
-    diagonal[...] = np.exp(log_diag)
+    log_diag = _as_diagonal(L.reshape(*L.shape[:-2], d * d)[..., :: d + 1])
     return theta[..., 0], theta[..., 1 : 1 + d], L, log_diag
 
 
@@ -148,7 +162,7 @@ class TotalsLikelihood:
     best: Floats
     upper: NDArray[np.intp]
     symmetric: NDArray[np.intp]
-    halves: Floats
+    twice_halves: Floats
 
 
 def totals_likelihood(rounds: tuple[Moments, ...]) -> TotalsLikelihood:
@@ -191,7 +205,7 @@ def totals_likelihood(rounds: tuple[Moments, ...]) -> TotalsLikelihood:
         best[:, None],
         (rows * d + cols).astype(np.intp),
         1 + d + place.ravel(),
-        1 / twice[place.ravel()],
+        2 / twice[place.ravel()],
     )
 
 
@@ -202,27 +216,25 @@ def _packed(count: Floats, total: Floats, second: Floats, triangle: Floats, d: i
     )
 
 
-def _of_totals(
-    at: TotalsLikelihood, n: Floats, m: Floats, L: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """The log-likelihood of the rounds and its gradients in n, m and L."""
-    d = m.shape[-1]
-    raw = L @ _t(L)
-    raw += m[..., :, None] * m[..., None, :]
-    T = np.empty((*n.shape, at.best.shape[-1]))
-    T[..., 0] = 1
-    T[..., 1 : 1 + d] = m
-    T[..., 1 + d :] = raw.reshape(*n.shape, d * d)[..., at.upper]
-    per_row = T.copy()
-    T *= n[..., None]
+def _of_totals(at: TotalsLikelihood, n: Floats, A: Floats) -> tuple[Floats, Floats, Floats]:
+    """The log-likelihood of the rounds and its gradients in n and A = (m, L)."""
+    d = A.shape[-2]
+    raw = A @ A.mT
+    per_row = np.empty((*n.shape, at.best.shape[-1]))
+    per_row[..., 0] = 1
+    per_row[..., 1 : 1 + d] = A[..., 0]
+    per_row[..., 1 + d :] = raw.reshape(*n.shape, d * d).take(at.upper, axis=-1)
+    T = per_row * n[..., None]
     T -= at.best
     slope = T @ at.precision
-    value = -0.5 * (T * slope).sum(axis=-1)
-    g_n = -(slope * per_row).sum(axis=-1)
+    value = -0.5 * np.vecdot(T, slope)
+    g_n = -np.vecdot(slope, per_row)
     slope *= -n[..., None]
-    g_raw = (slope[..., at.symmetric] * (2 * at.halves)).reshape(L.shape)
-    g_m = slope[..., 1 : 1 + d] + (g_raw @ m[..., None])[..., 0]
-    return value, g_n, g_m, g_raw @ L
+    g_raw = slope.take(at.symmetric, axis=-1)
+    g_raw *= at.twice_halves
+    g_A = g_raw.reshape(raw.shape) @ A
+    g_A[..., 0] += slope[..., 1 : 1 + d]
+    return value, g_n, g_A
 
 
 def _scale_free(last: Moments) -> Floats:
@@ -277,25 +289,25 @@ def _agreeing(located: Located, last: Moments) -> Flags:
     return np.asarray(surely < np.exp(2 * widest) + means_sd**2)
 
 
-def _of_columns(at: _ColumnPrior, m: Floats, L: Floats) -> tuple[Floats, Floats, Floats]:
+def _of_columns(at: _ColumnPrior, A: Floats) -> tuple[Floats, Floats]:
     """Normal factors on the column means and log widths, times prod_j sd_j^-power (the LKJ prior)
-    and the bound on widths."""
-    e = (at.inverse @ m[..., None])[..., 0] + at.offset
-    B = at.inverse @ L
-    variance = (B * B).sum(axis=-1)
+    and the bound on widths; and the gradient in A = (m, L)."""
+    E = at.inverse @ A
+    e, B = E[..., 0], E[..., 1:]
+    e += at.offset
+    variance = np.vecdot(B, B)
     log_sd = 0.5 * np.log(variance)
     f = log_sd - at.log_sd
     wide = 1 / _WIDEST**2
     we, vf = at.mean_weight * e, at.width_weight * f
     value = -0.5 * (we * e + vf * f + 2 * at.power * log_sd + wide * variance).sum(axis=-1)
-    back = _t(at.inverse)
-    g_m = -(back @ we[..., None])[..., 0]
     B *= ((vf + at.power) / -variance - wide)[..., None]
-    return value, g_m, back @ B
+    np.negative(we, out=e)
+    return value, at.inverse.mT @ E
 
 
 def _of_shape(scatter: Floats, L: Floats) -> tuple[Floats, Floats]:
     """-tr(S Sigma^-1) / 2 and its gradient L^-T (L^-1 S L^-T), with S = R R^T."""
     inverse = lower_inverse(L)
     Y = inverse @ scatter
-    return -0.5 * (Y * Y).sum(axis=(-2, -1)), _t(inverse) @ (Y @ _t(Y))
+    return -0.5 * np.vecdot(Y, Y).sum(axis=-1), inverse.mT @ (Y @ Y.mT)

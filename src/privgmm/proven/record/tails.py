@@ -261,9 +261,13 @@ def _fit(
     for _ in range(sweeps):
         # A scale that has no weight and would take none can wait for the next sweep.
         slopes = pull - weights @ gram - entry
+        before = weights.copy()
         for i in np.flatnonzero(((weights > 0) | (slopes > 0)).any(axis=0)):
             slope = pull[:, i] - weights @ gram[i] - entry[:, i]
             weights[:, i] = np.maximum(weights[:, i] + slope / gram[i, i], 0.0)
+        if np.array_equal(weights, before):
+            # Every further sweep would be the same.
+            break
     none = weights.sum(axis=1) <= 0
     weights[none] = np.where(at.own, 1.0, 0.0)
     return weights
