@@ -1,4 +1,4 @@
-"""``privgmm ledger``: one data set's budget as a table, and what changes it."""
+"""``privgmm ledger``: show the budget of one data set, set it, and write down releases made elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ File = Annotated[Path, typer.Option("--ledger", help="The ledger's file (SQLite)
 
 
 class Unit(StrEnum):
-    """What a ledger's budget is about."""
+    """What a ledger's budget protects."""
 
     LABEL = "label"
     RECORD = "record"
@@ -160,7 +160,7 @@ def _cost(total: Total, delta: float) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without control characters, which could rewrite the terminal."""
+    """The text without control characters, which could rewrite the terminal."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 

@@ -69,7 +69,7 @@ def run(
 
 
 def _rows(release: Release, reference: TableFile, label: str) -> tuple[Floats, Labels]:
-    """The private rows as the release read them: its columns as stated, and bad rows by its rule."""
+    """The private rows, read as the release read them: its stated columns, and its rule for bad rows."""
     from privgmm.curate.statement import DROPPED, DROPPED_CELLS
     from privgmm.data.opening import open_rows
 
