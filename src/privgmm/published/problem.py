@@ -31,7 +31,7 @@ from privgmm.solver import min_trace_ellipsoid
 from privgmm.types import Floats
 
 EARLY_STOP = 1e-3
-# (P2) asks for eps_0 > 0 and its infimum is often at 0: the least share that weights keep.
+# (P2) asks for eps_0 > 0 and its infimum is often at 0, so the weights keep at least this share of epsilon.
 LEAST_WEIGHT_SHARE = 1e-3
 _BISECTIONS = 60
 
@@ -167,7 +167,7 @@ def optimise(problem: Problem) -> Allocation:
     best = min(coarse, key=lambda found: found.history[-1])
     i = coarse.index(best)
     if problem.releases_weights and 0 < i < len(shares) - 1:
-        # The map's sign pattern makes the objective kinked in eps_0: refine between neighbours.
+        # The objective has kinks in eps_0, where signs in the map change; so it is refined between neighbouring grid points.
         refined = minimize_scalar(
             lambda epsilon_0: evaluate(problem, epsilon_0).history[-1],
             bounds=(shares[i - 1] * problem.epsilon, shares[i + 1] * problem.epsilon),

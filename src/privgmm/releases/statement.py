@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["print_statement", "registry_yaml", "statement_text"]
 
-# A terminal shows so many classes, and rows and columns of parameters; --json and the report hold the rest.
+# The most classes, and rows and columns of parameters, that a terminal shows; --json and the report have the rest.
 _MAX_CLASSES = 40
 _MOST_DOWN = 40
 _MOST_ACROSS = 8
@@ -95,7 +95,7 @@ def _table(title: str, *headings: str, numbers_from: int = 1) -> Table:
 
 
 def _text(value: object, limit: int = 40) -> Any:
-    """Names go in as Text, so that brackets in them are never markup."""
+    """A name as rich Text, so that brackets in it are not read as markup."""
     from rich.text import Text
 
     return Text(printable(value, limit))
@@ -166,7 +166,7 @@ def _weights(release: Release) -> Table:
 
 
 def _means(release: Release, width: int) -> Iterator[Table]:
-    """Means and shares, the longer of columns and classes going down, in as many tables as the width asks for."""
+    """Tables of means and shares, with the longer of columns and classes as rows, split so that each fits the width."""
     lines = [line for column in told(release) for line in column]
     columns = [printable(line.name, _LONGEST_NAME) for line in lines]
     classes = [printable(name, _LONGEST_NAME) for name in release.mixture.classes]
@@ -212,7 +212,7 @@ def _side_by_side(widths: list[int], room: int) -> Iterator[range]:
     """Neighbouring columns that fit into the room together, at least one at a time."""
     start, used = 0, 0
     for i, width in enumerate(widths):
-        # Columns stand three characters apart, and tables one from either edge.
+        # Columns are three characters apart, and a table keeps one character from either edge.
         if i > start and used + width + 3 > room - 2:
             yield range(start, i)
             start, used = i, 0
