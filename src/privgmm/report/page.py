@@ -112,7 +112,7 @@ def _unbroken(sentence: str) -> str:
 
 
 def _fingerprint(release: Release) -> str:
-    """The digest that the release document carries: ties a report to its file."""
+    """The digest of the release document, by which a report can be matched to its file."""
     import json
 
     from privgmm.releases.document import dump

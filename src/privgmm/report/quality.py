@@ -1,4 +1,4 @@
-"""Real rows beside synthetic ones, in the numbers that users of synthetic data look at. Private, like the rows.
+"""Compare real rows with synthetic ones by the scores that users of synthetic data know. The scores are as private as the rows.
 
 Scores are named as in SDMetrics (https://docs.sdv.dev/sdmetrics) where they mean the same.
 """
@@ -15,23 +15,23 @@ from privgmm.model.columns import Column
 from privgmm.releases import Release
 from privgmm.types import Codes, Floats
 
-# So many real rows, chosen by a public seed, are compared with as many synthetic ones, in so many columns:
+# At most this many real rows, chosen by a public seed, are compared with as many synthetic ones, in at most this many columns:
 # 20,000 rows of 40 columns in ten classes take 14 seconds on one core.
 MOST_ROWS = 20_000
 MOST_COLUMNS = 40
 SEED = 0
-# A value that this share of the real numbers has is a level of its own.
+# A value that at least this share of the real numbers has is counted as a level of its own.
 _ATOM = 0.05
 _TENTHS = 10
 # Share of the real rows that classifiers are tested on.
 _HELD_OUT = 0.3
-# Standardised numbers are cut here, so that one far value does not decide a fit.
+# Standardised numbers are clipped here, so that one far value does not decide a fit.
 _FARTHEST = 10.0
 
 
 @dataclass(frozen=True)
 class Score:
-    """A score of the synthetic rows, and of rows drawn anew from the real ones: what the best model could reach."""
+    """A score of the synthetic rows and, for comparison, of rows drawn again from the real ones, which is about the best possible."""
 
     name: str
     meaning: str
@@ -153,7 +153,7 @@ def column_shapes(kinds: tuple[Column, ...], real: Floats, made: Floats) -> tupl
 def total_variations(kinds: tuple[Column, ...], real: Floats, made: Floats) -> tuple[float, float]:
     """Mean total variation of single columns and of all pairs.
 
-    Numbers count in tenths of the real ones; a value that many of them share and missing cells are levels of their own.
+    Numbers are binned by the deciles of the real ones; a value that many rows share, and missing cells, are levels of their own.
     """
     coded = []
     for j, column in enumerate(kinds):
@@ -168,9 +168,9 @@ def total_variations(kinds: tuple[Column, ...], real: Floats, made: Floats) -> t
 
 
 def correlations(X: Floats) -> Floats:
-    """(d, d) of the rows in which both cells are there; zero where a column is constant."""
+    """(d, d) correlations over the rows in which both cells are present; zero where a column is constant."""
     found = np.eye(X.shape[1])
-    # Correlations have no unit, and far values have no finite square.
+    # Columns are scaled first: correlations do not change, and the squares of very large values would overflow.
     with np.errstate(all="ignore"):
         X = X / np.nanmax(np.abs(X), axis=0, initial=0.0)
     there = np.isfinite(X)
@@ -195,7 +195,7 @@ def _levels(column: Column, real: Floats, made: Floats) -> tuple[Codes, Codes]:
 
 
 def _tenths(column: Column, real: Floats, made: Floats) -> tuple[Codes, Codes]:
-    """Codes of intervals, closed on the left, and of the values that many real rows share."""
+    """Codes of the intervals between deciles, closed on the left, and of the values that many real rows share."""
     there = real[~np.isnan(real)]
     if not there.size:
         a, b = (np.isnan(x).astype(np.intp) for x in (real, made))
@@ -249,7 +249,7 @@ def _trained(
     for cells, codes in parts:
         rows, tested = (_design(columns, x, cells) for x in (cells, real[test]))
         with warnings.catch_warnings():
-            # A fit that has not quite converged predicts as well.
+            # A warning that the fit has not quite converged is ignored: it predicts as well.
             warnings.simplefilter("ignore")
             fitted = LogisticRegression(max_iter=300).fit(rows, codes)
         accuracies.append(float((fitted.predict(tested) == real_codes[test]).mean()))
@@ -257,7 +257,7 @@ def _trained(
 
 
 def _design(columns: tuple[Column, ...], cells: Floats, training: Floats) -> Floats:
-    """Numbers standardised as the training rows are, missing ones at their mean, and 0/1 columns for levels."""
+    """The design matrix: numbers standardised by the training rows, missing ones at the mean, and 0/1 columns for levels."""
     parts = []
     for j, column in enumerate(columns):
         x = cells[:, j]

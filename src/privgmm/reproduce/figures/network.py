@@ -242,7 +242,7 @@ def draw(experiment: Experiment, table: Table) -> Any:
                 _line(axes, curve, f"{_SYNTHETIC}, ε = {epsilon:g}", colour, "-")
             axes.set_title(method, fontweight="normal")
             axes.set_xlabel("iteration (batches of 128)")
-        # Where the curves part is at their end; their common start would flatten it.
+        # The curves differ at their end; their common start would flatten that part.
         top = max(row.accuracy for row in table.rows if row.accuracy is not None)
         panels[0].set_ylim(bottom=_SHOWN * top)
         panels[0].set_ylabel(Y_LABELS["accuracy"])

@@ -17,7 +17,9 @@ from privgmm.reproduce.harness.experiment import Finding, Verdict
 from privgmm.reproduce.harness.table import Table, interval
 from privgmm.types import Floats
 
-_HUGE = 1e6  # a ratio to a KL that is zero but for rounding is not worth its digits
+_HUGE = (
+    1e6  # a larger ratio divides by a KL that is zero up to rounding, so its digits mean nothing
+)
 LEVEL = 0.01  # of the rank tests
 _LEAST_TRIALS = 5  # a rank test of fewer decides nothing
 WITHOUT_R1SMG = ("laplace", "gaussian", "colored-gaussian")
@@ -113,7 +115,7 @@ def _ranked(values: np.ndarray) -> tuple[Verdict, str]:
 def trends(
     table: Table, direction: str, what: str, methods: Sequence[str], same_data: bool = False
 ) -> Finding:
-    """The same of several methods in one finding, which holds if it holds for each."""
+    """``trend`` for several methods in one finding, which holds if it holds for each."""
     found = {
         m: trend(table, direction, what, m, same_data) for m in methods if table.matrix(m).size
     }
@@ -153,8 +155,8 @@ def below(mine: Floats, rival: Floats | float) -> Verdict:
 def beyond(values: Floats, bound: float, side: Literal["below", "above"]) -> Verdict:
     """Whether KL is on one side of a stated number at every point: by ranks, and in the mean.
 
-    A stated number is one of a mean, and a mean with a heavy tail is known badly: "yes" also needs its
-    bootstrap limit (level 0.01 at each point) to be on that side.
+    The paper states numbers of means, and the mean of a heavy-tailed quantity is uncertain: "yes" also needs the
+    bootstrap limit of the mean (level 0.01 at each point) to be on that side.
     """
     ranks = below(values, bound) if side == "below" else below(1 / values, 1 / bound)
     spans = [interval(column, 1 - 2 * LEVEL) for column in values.T]
@@ -169,9 +171,9 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def by_reading(claim: str, readings: Mapping[str, tuple[Verdict, str]]) -> Finding:
-    """A claim that the text lets one read in several ways: under which it holds, with the numbers of each.
+    """The finding of a claim that can be read in several ways, with the verdict and the numbers of each reading.
 
-    It depends on the reading if it holds under one and fails under another.
+    Its verdict is "depends" if it holds under one reading and fails under another.
     """
     listed = tuple((name, found, numbers) for name, (found, numbers) in readings.items())
     told: dict[Verdict, str] = {"yes": "with", "no": "not with", "open": "not decided with"}

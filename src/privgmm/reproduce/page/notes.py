@@ -146,7 +146,7 @@ def wishart_support() -> str:
 
 
 def impossible_share(d: int) -> float:
-    """How often Sigma + W is impossible under a neighbour at eps' = 1, simulated.
+    """How often Sigma + W is impossible under a neighbour at eps' = 1, by simulation.
 
     The neighbour differs by the rank-one matrix t v v^T with t = 1/N, the paper's sensitivity;
     gamma = 2 N eps' / 3 is its calibration. Sigma + W exceeds Sigma + t v v^T only if
