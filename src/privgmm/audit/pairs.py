@@ -1,4 +1,4 @@
-"""Neighbouring tables that an attacker can tell apart as well as possible, and the scores that do it. All are invented: an audit needs no private data."""
+"""Neighbouring tables that are as easy to tell apart as we can make them, and scores that do it. All are invented: no private data is read."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ from privgmm.types import Adjacency
 # With one feature the neighbours differ in few totals, and every sensitivity is still reached.
 _DIM = 1
 # Which questions private EM asks depends on its noise: the attacker records this many runs and replays the one that separates the tables
-# best. About two runs of five come close to what the guarantee allows, so all twelve miss it once in five hundred audits (four: once in eight).
+# best. About two runs of five come close to what the guarantee allows, so that all twelve miss it once in five hundred audits.
 _SCRIPTS = 12
 Releaser = Callable[[int], list[Mixture]]
 # Releases made between two looks at the clock.

@@ -1,4 +1,4 @@
-"""The one way in for rows: CSV, Parquet, frames, arrays and Dask become checked rows, and a ``Source`` adds up integers over them. No noise is added here."""
+"""The one way in for rows: files, frames, arrays and Dask become checked rows, and a ``Source`` adds up integers over them, without noise."""
 
 from privgmm.data.memory import table_from
 from privgmm.data.reading import iter_batches, read_table

@@ -233,9 +233,8 @@ def _numbers(column: Any) -> Any:
     others = pa.array(odd, pa.float64()).take(encoded.indices)
     try:
         return pc.coalesce(pc.if_else(plain, texts, None).cast(pa.float64()), others)
-    except (
-        pa.lib.ArrowInvalid
-    ):  # some text looks like a number but is none to Arrow: convert cell by cell
+    except pa.lib.ArrowInvalid:
+        # Some text looks like a number and is none to Arrow, so every cell is converted by itself.
         return pa.array([_number(texts.slice(i, 1)) for i in range(len(texts))], pa.float64())
 
 

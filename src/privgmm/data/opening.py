@@ -43,7 +43,7 @@ _TOLD_AT_ONCE = 16
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A source and what is known about it; if ``classes_from_data`` the class list was read from the labels, a leak that the caller must report."""
+    """A source and what is known about it. ``classes_from_data``: the class list was read from the labels, a leak that the caller reports."""
 
     source: Source
     classes: tuple[ClassName, ...]

@@ -106,9 +106,8 @@ def weights_on_grid(weights: ArrayLike, n: int) -> Floats:
     Largest-remainder rounding, with at least one unit for each class, gives the nearest point in L1.
     """
     w = np.asarray(weights, dtype=np.float64)
-    _ = Mixture(
-        w, np.zeros((w.size, 1)), np.ones((w.size, 1, 1))
-    )  # refuses weights off the simplex
+    # Refuses weights that are not on the simplex.
+    _ = Mixture(w, np.zeros((w.size, 1)), np.ones((w.size, 1, 1)))
     if n < w.size:
         raise InputError(f"{w.size} positive weights do not fit on a grid of 1/{n}.")
     counts = np.maximum(np.floor(w * n), 1)

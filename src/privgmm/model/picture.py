@@ -1,6 +1,6 @@
 """A mixture as one figure: densities of the columns that tell classes apart, and ellipses of the first two.
 
-A large mixture is shown in part: some classes and some features. In a notebook the figure stands below the shares of the classes, in a short piece of HTML.
+Of a large mixture only some classes and features are shown. In a notebook the figure stands below the shares of the classes, as HTML.
 """
 
 from __future__ import annotations

@@ -71,9 +71,8 @@ def class_codes(mixture: Weighted, n: int, per_class: bool, rng: np.random.Gener
 def draw_rows(means: Floats, cholesky: Floats, codes: Codes, rng: np.random.Generator) -> Floats:
     """(n, d) rows x_i = mu_k + L_k z_i with k = codes[i] and z_i standard normal."""
     n_classes, dim = means.shape
-    if (
-        dim == 1
-    ):  # in one dimension no matrix product is needed, so rows need not be grouped by class
+    # In one dimension no matrix product is needed, so rows need not be grouped by class.
+    if dim == 1:
         x = rng.standard_normal(codes.size)
         x *= np.take(cholesky.ravel(), codes)
         x += np.take(means.ravel(), codes)

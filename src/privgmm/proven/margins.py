@@ -90,7 +90,7 @@ def bells(edges: Floats, mean: Floats, deviation: Floats) -> Floats:
 
 
 def denoised(seen: Seen, top: Floats) -> Floats:
-    """(M, G) masses of the cells: the most probable ones under the prior of SHAPES with the largest evidence; cells above ``top`` (M,) have none."""
+    """(M, G) most probable masses of the cells, under the prior of SHAPES with the largest evidence; cells above ``top`` (M,) have none."""
     base = np.log(bells(seen.edges, seen.means, seen.deviations))
     base[(seen.edges[:, 1:] + seen.edges[:, :-1]) / 2 > top[:, None]] = _NOTHING
     A = seen.parts / seen.errors[:, :, None]

@@ -77,7 +77,7 @@ class Tuning:
     last_steps: int = 2
     # With enough rows the first rounds have between ``rich`` and ``richest`` components for each wanted one, otherwise as many as wanted;
     # each component needs the signal rows * mu / d^1.5 below. Three for each: mixtures, N=10,000 (signal 35 each) 0.098, N=100,000 0.003
-    # nats; as many as wanted: 0.053, 0.014; covertype, epsilon 1, twenty rounds with the wanted ones 1.1, eight with three for each 0.3 nats.
+    # nats; as many as wanted: 0.053, 0.014; covertype, epsilon 1, twenty rounds with the wanted ones 1.1, eight with three each 0.3 nats.
     richest: int = 3
     rich: int = 2
     component_signal: float = 60.0

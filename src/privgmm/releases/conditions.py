@@ -139,7 +139,7 @@ def _fixed(
     numbers: list[tuple[int, float, float]],
     matches: list[tuple[int, float]],
 ) -> Conditions:
-    """Fix the scores of the given numbers and weigh the classes: all points, then the narrowest interval; other intervals are left to trial."""
+    """Fix the scores of the given numbers (points, then the narrowest interval) and weigh the classes; rows are tried for the rest."""
     if numbers and any(isinstance(step, Pca) for step in release.preprocessing):
         raise InputError(
             "After a PCA only classes can be given; numbers are mixtures of its columns."
@@ -282,9 +282,8 @@ def _inside(mean: float, deviation: float, low: float, high: float, u: Floats) -
     if high - low <= _POINT:
         return np.full(u.shape, low)
     a, b = (low - mean) / deviation, (high - mean) / deviation
-    sign = (
-        -1.0 if a > 0 else 1.0
-    )  # the upper tail is mirrored to the lower one, where probabilities keep their digits
+    # The upper tail is mirrored to the lower one, where probabilities keep their digits.
+    sign = -1.0 if a > 0 else 1.0
     first, last = float(ndtr(sign * a)), float(ndtr(sign * b))
     drawn = sign * np.asarray(ndtri(first + u * (last - first)))
     return np.asarray(np.clip(mean + deviation * drawn, low, high))

@@ -77,7 +77,7 @@ def _told(values: np.ndarray) -> str:
 
 
 def _more_accurate(table: Table, together: bool = False) -> Finding:
-    """What this package demands, at every point or (``together``) of the mean over all of them; points that fail or are undecided are named."""
+    """What this package demands, at every point or (``together``) of their mean; points that fail or are undecided are named."""
     rival, own = (table.matrix(m, "accuracy") for m in (PUBLISHED, PROVEN))
     ours, mine = (_accuracy(table, m) for m in (PROVEN, PUBLISHED))
     verdict: Verdict = "open"

@@ -17,9 +17,8 @@ from privgmm.reproduce.harness.experiment import Finding, Verdict
 from privgmm.reproduce.harness.table import Table, interval
 from privgmm.types import Floats
 
-_HUGE = (
-    1e6  # a larger ratio divides by a KL that is zero up to rounding, so its digits mean nothing
-)
+# A larger ratio divides by a KL that is zero up to rounding, so its digits mean nothing.
+_HUGE = 1e6
 LEVEL = 0.01  # of the rank tests
 _LEAST_TRIALS = 5  # a rank test of fewer decides nothing
 WITHOUT_R1SMG = ("laplace", "gaussian", "colored-gaussian")
