@@ -24,7 +24,7 @@ def show(path: Path, as_json: bool, registry: bool) -> None:
         raise InputError("Choose one of --json and --registry.")
     release = Release.load(path)
     if registry:
-        from privgmm.releases.statement import registry_yaml
+        from privgmm.releases.registry import registry_yaml
 
         print(registry_yaml(release), end="")
         return

@@ -121,7 +121,7 @@ def pose(
     )
 
 
-def alternate(problem: Problem, max_iterations: int = 50, stop: float = EARLY_STOP) -> Allocation:
+def alternate(problem: Problem, max_iterations: int = 50) -> Allocation:
     """Run Algorithm 1 from eps_0 = eps_k = eps/3; ``history`` is the objective after each iteration.
 
     (eq23) costs nothing here: its answer is Y_k rule / eps_k^2 with the largest eps_k allowed.
@@ -141,7 +141,7 @@ def alternate(problem: Problem, max_iterations: int = 50, stop: float = EARLY_ST
             )
         mapping = problem.weights_map(cost, epsilon_0)
         history.append(problem.objective(mapping, cost))
-        if len(history) > 1 and abs(history[-1] - history[-2]) <= stop:
+        if len(history) > 1 and abs(history[-1] - history[-2]) <= EARLY_STOP:
             break
     return Allocation(epsilon_k, gamma, epsilon_0, mapping, tuple(history))
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from privgmm.releases.guarantee import Guarantee, budget_rows
-from privgmm.releases.registry import registry_yaml
 from privgmm.releases.release import Release
 from privgmm.releases.told import told
 from privgmm.releases.wording import (
@@ -27,8 +26,6 @@ from privgmm.releases.wording import (
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-__all__ = ["print_statement", "registry_yaml", "statement_text"]
 
 # The most classes, and rows and columns of parameters, that a terminal shows; --json and the report have the rest.
 _MAX_CLASSES = 40
@@ -81,7 +78,8 @@ def _parts(release: Release, width: int) -> Iterator[Any]:
             yield _bullets(title, lines)
 
 
-def _table(title: str, *headings: str, numbers_from: int = 1) -> Table:
+def _table(title: str, *headings: str) -> Table:
+    """An empty table whose first column holds names and whose others hold numbers."""
     from rich import box
     from rich.table import Table
 
@@ -89,7 +87,7 @@ def _table(title: str, *headings: str, numbers_from: int = 1) -> Table:
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
     for index, heading in enumerate(headings):
-        justify: Any = "right" if index >= numbers_from else "left"
+        justify: Any = "right" if index > 0 else "left"
         table.add_column(_text(heading), justify=justify, overflow="fold")
     return table
 

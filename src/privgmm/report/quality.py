@@ -41,7 +41,7 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """Rows to compare: (n, c) cells with levels by position and NaN where missing, class codes (n,).
+    """Rows to compare: (n, c) cells with levels by position and NaN where missing.
 
     ``shapes`` are KSComplement or TVComplement by column, ``correlations`` those of the ``numbers``, real and synthetic.
     """
@@ -49,8 +49,6 @@ class Quality:
     columns: tuple[Column, ...]
     real: Floats
     synthetic: Floats
-    real_codes: Codes
-    synthetic_codes: Codes
     scores: tuple[Score, ...]
     shapes: tuple[float, ...]
     numbers: tuple[int, ...]
@@ -68,17 +66,31 @@ def quality_of(release: Release, cells: Floats, codes: Codes) -> Quality:
     made, made_codes = release.draw(n, False, rng)
     made = made[:, at]
     again = rng.integers(n, size=n)
-    classes = release.mixture.n_classes
-    kinds = (*columns, _class_column(classes))
+    kinds = (*columns, _class_column(release.mixture.n_classes))
     rows = [
         np.column_stack(pair).astype(np.float64)
         for pair in ((real, real_codes), (made, made_codes), (real[again], real_codes[again]))
     ]
     numbers = tuple(j for j, column in enumerate(columns) if column.type != "category")
     shapes = [column_shapes(kinds, rows[0], other) for other in rows[1:]]
-    varied = [total_variations(kinds, rows[0], other) for other in rows[1:]]
     related = [correlations(part[:, numbers]) for part in rows]
     scores = [
+        *_distances(kinds, rows, shapes),
+        *_correlation_scores(related),
+        *_missing_score(columns, rows),
+        *_accuracy_score(columns, real, real_codes, made, made_codes),
+    ]
+    return Quality(
+        columns, real, made, tuple(scores), shapes[0][:-1], numbers, (related[0], related[1])
+    )
+
+
+def _distances(
+    kinds: tuple[Column, ...], rows: list[Floats], shapes: list[tuple[float, ...]]
+) -> list[Score]:
+    """Scores of single columns and of pairs; ``rows`` are real, synthetic, and real ones drawn again."""
+    varied = [total_variations(kinds, rows[0], other) for other in rows[1:]]
+    return [
         Score(
             "Column shapes",
             "mean over the columns of KSComplement (numbers: 1 − the largest gap between the distribution "
@@ -96,39 +108,48 @@ def quality_of(release: Release, cells: Floats, codes: Codes) -> Quality:
             *(pairs for _, pairs in varied),
         ),
     ]
-    if len(numbers) > 1:
-        upper = np.triu_indices(len(numbers), 1)
-        off = [float(np.abs(other - related[0])[upper].mean()) for other in related[1:]]
-        scores += [
-            Score("Error of correlations", "mean over all pairs of numbers; 0 is best", *off),
-            Score(
-                "CorrelationSimilarity",
-                "1 − half of that error; 1 is best",
-                *(1 - e / 2 for e in off),
-            ),
-        ]
-    if any(column.missing for column in columns):
-        scores.append(
-            Score(
-                "MissingValueSimilarity",
-                "1 − the error of a column's share of missing cells, mean; 1 is best",
-                *(_missing_similarity(columns, real, other) for other in rows[1:]),
-            )
+
+
+def _correlation_scores(related: list[Floats]) -> list[Score]:
+    """Scores of correlations (d, d) of real, synthetic, and real rows drawn again; none of a single column."""
+    if len(related[0]) < 2:
+        return []
+    upper = np.triu_indices(len(related[0]), 1)
+    off = [float(np.abs(other - related[0])[upper].mean()) for other in related[1:]]
+    return [
+        Score("Error of correlations", "mean over all pairs of numbers; 0 is best", *off),
+        Score(
+            "CorrelationSimilarity", "1 − half of that error; 1 is best", *(1 - e / 2 for e in off)
+        ),
+    ]
+
+
+def _missing_score(columns: tuple[Column, ...], rows: list[Floats]) -> list[Score]:
+    if not any(column.missing for column in columns):
+        return []
+    return [
+        Score(
+            "MissingValueSimilarity",
+            "1 − the error of a column's share of missing cells, mean; 1 is best",
+            *(_missing_similarity(columns, rows[0], other) for other in rows[1:]),
         )
+    ]
+
+
+def _accuracy_score(
+    columns: tuple[Column, ...], real: Floats, real_codes: Codes, made: Floats, made_codes: Codes
+) -> list[Score]:
     accuracies = _trained(columns, real, real_codes, made, made_codes)
-    if accuracies is not None:
-        scores.append(
-            Score(
-                "Accuracy of a classifier",
-                f"logistic regression trained on synthetic rows, and on {1 - _HELD_OUT:.0%} of the real ones, "
-                "both tested on the other real rows; more is better",
-                *accuracies,
-            )
+    if accuracies is None:
+        return []
+    return [
+        Score(
+            "Accuracy of a classifier",
+            f"logistic regression trained on synthetic rows, and on {1 - _HELD_OUT:.0%} of the real ones, "
+            "both tested on the other real rows; more is better",
+            *accuracies,
         )
-    return Quality(
-        columns, real, made, real_codes, made_codes, tuple(scores), shapes[0][:-1],
-        numbers, (related[0], related[1]),
-    )  # fmt: skip
+    ]
 
 
 def column_shapes(kinds: tuple[Column, ...], real: Floats, made: Floats) -> tuple[float, ...]:
