@@ -1,6 +1,7 @@
 """The default mechanism: it decides which questions to ask the curator, and makes one mixture from the noisy answers.
 
-Three levels, each with a map of its own steps and a frozen ``Tuning`` of every tuned number:
+Three levels. Each has a map of its own steps and a frozen ``Tuning`` of its budget shares and rounds; thresholds that belong to
+one step stand at the top of its file:
 
 label/       features public, labels private (Definition 1)       docs/label-level.md
 record/      whole rows private                                   docs/proven.md
