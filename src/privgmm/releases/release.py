@@ -209,7 +209,7 @@ class Release:
         After preprocessing these are the columns of the mixture, ``model_names``.
         """
         from privgmm.model.picture import Shapes, plot
-        from privgmm.releases.told import numbers
+        from privgmm.releases.column_lines import numbers
 
         shown = numbers(self)
         if shown is None:

@@ -6,9 +6,9 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from privgmm.releases.column_lines import column_lines
 from privgmm.releases.guarantee import Guarantee, budget_rows
 from privgmm.releases.release import Release
-from privgmm.releases.told import told
 from privgmm.releases.wording import (
     HOW_FAR_OFF,
     badges,
@@ -165,7 +165,7 @@ def _weights(release: Release) -> Table:
 
 def _means(release: Release, width: int) -> Iterator[Table]:
     """Tables of means and shares, with the longer of columns and classes as rows, split so that each fits the width."""
-    lines = [line for column in told(release) for line in column]
+    lines = [line for column in column_lines(release) for line in column]
     columns = [printable(line.name, _LONGEST_NAME) for line in lines]
     classes = [printable(name, _LONGEST_NAME) for name in release.mixture.classes]
     down_columns = len(columns) > len(classes)

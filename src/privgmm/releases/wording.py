@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from privgmm.releases.column_lines import usable_columns
 from privgmm.releases.guarantee import Guarantee
 from privgmm.releases.release import Release
-from privgmm.releases.told import usable_columns
 from privgmm.types import PersonUnit
 
 # Joiners that emoji and several scripts need; every other invisible character is spelled out.

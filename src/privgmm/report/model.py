@@ -12,7 +12,7 @@ from privgmm.model.margins import shares_between
 from privgmm.model.picture import View, bar_edges, plot_range, spread
 from privgmm.model.uncertainty import Interval
 from privgmm.releases import Release
-from privgmm.releases.told import Numbers, Told, told
+from privgmm.releases.column_lines import ColumnLine, Numbers, column_lines
 from privgmm.releases.wording import printable, share_with_error, with_error
 from privgmm.report import panels
 from privgmm.report.numbers import column, number, percent
@@ -123,7 +123,7 @@ def category_blocks(
     blocks: list[dict[str, Any]] = []
     if release.encoding is None:
         return blocks
-    for j, (stated, lines) in enumerate(zip(release.columns, told(release), strict=True)):
+    for j, (stated, lines) in enumerate(zip(release.columns, column_lines(release), strict=True)):
         if stated.type != "category":
             continue
         rows = [
@@ -137,7 +137,7 @@ def category_blocks(
     return blocks
 
 
-def _level_cell(line: Told, k: int, j: int, private: Reference | None) -> LevelCell:
+def _level_cell(line: ColumnLine, k: int, j: int, private: Reference | None) -> LevelCell:
     error = None if line.error is None else float(line.error[k])
     share = float(line.values[k])
     real = None if private is None else private.share(k, j, line.cells)
@@ -189,13 +189,13 @@ class Cell:
 
 def parameter_rows(release: Release) -> list[tuple[str, list[Cell]]]:
     """The parameters line by line, with errors where the release has them; empty if there are too many."""
-    lines = [line for column in told(release) for line in column]
+    lines = [line for column in column_lines(release) for line in column]
     if len(lines) * release.mixture.n_classes > MAX_PARAMETERS:
         return []
     return [(line.name, _cells(line)) for line in lines]
 
 
-def _cells(line: Told) -> list[Cell]:
+def _cells(line: ColumnLine) -> list[Cell]:
     every, wide, off = range(line.values.size), line.deviations, line.deviation_error
     errors: list[float | None] = [None] * line.values.size if line.error is None else line.error.tolist()  # fmt: skip
     if wide is None:
@@ -238,9 +238,9 @@ def _texts(stated: Column, cells: Floats) -> list[str]:
     return ["–" if np.isnan(c) else next(there) for c in cells]
 
 
-def _lines(release: Release, shown: Numbers) -> list[Told]:
+def _lines(release: Release, shown: Numbers) -> list[ColumnLine]:
     """The lines about the means of the numeric columns."""
-    every = told(release)
+    every = column_lines(release)
     return [every[j][0] for j in shown.columns]
 
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from privgmm.model.picture import choose, class_keys
 from privgmm.releases import Release
+from privgmm.releases.column_lines import numbers
 from privgmm.releases.guarantee import budget_rows
-from privgmm.releases.told import numbers
 from privgmm.releases.wording import (
     HOW_FAR_OFF,
     badges,

@@ -14,7 +14,7 @@ from privgmm.model.fitting import fit
 from privgmm.model.labels import labelled_arrays
 from privgmm.model.mixture import Mixture, kl_divergence
 from privgmm.releases import Release
-from privgmm.releases.told import numbers
+from privgmm.releases.column_lines import numbers
 from privgmm.releases.wording import printable
 from privgmm.report import panels
 from privgmm.report.numbers import number
@@ -33,7 +33,7 @@ _BEYOND = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The private rows by class, with the fit (eq2) of each class and column of numbers (``releases.told.Numbers``).
+    """The private rows by class, with the fit (eq2) of each class and column of numbers (``releases.column_lines.Numbers``).
 
     ``rows`` are the numbers by class, NaN where missing, ``means`` and ``deviations`` (K, d) with NaN where a class has
     too few; ``kl`` is KL(released || fitted), None when (eq2) cannot be fitted. ``cells`` (n, c) are the rows in the

@@ -25,7 +25,7 @@ _LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class ColumnLine:
     """One line about a column, arrays (K,): its mean in each class; or the share of a level, or of missing cells.
 
     ``error``, ``low`` and ``high`` (a 95 % interval) belong to the values; None where a release has no errors.
@@ -44,7 +44,7 @@ class Told:
     deviation_error: Floats | None = None
 
 
-def told(release: Release) -> tuple[tuple[Told, ...], ...]:
+def column_lines(release: Release) -> tuple[tuple[ColumnLine, ...], ...]:
     """The lines about each column of the table; after preprocessing, about each column of the mixture."""
     if release.encoding is not None:
         return tuple(
@@ -101,26 +101,26 @@ def usable_columns(release: Release) -> Flags:
     return np.stack(
         [
             np.all([line.usable for line in lines if line.share == lines[0].share], axis=0)
-            for lines in told(release)
+            for lines in column_lines(release)
         ],
         axis=1,
     )
 
 
-def _plain(release: Release, at: int, name: str) -> Told:
+def _plain(release: Release, at: int, name: str) -> ColumnLine:
     """The line of a number without missing cells; ``at`` is its position among the model's columns."""
     mixture, errors = release.mixture, release.errors
     values, deviations = mixture.means[:, at], np.sqrt(mixture.covariances[:, at, at])
     if errors is None:
-        return Told(name, False, values, np.ones(values.size, bool), deviations=deviations)
+        return ColumnLine(name, False, values, np.ones(values.size, bool), deviations=deviations)
     low, high = errors.intervals.means
-    return Told(
+    return ColumnLine(
         name, False, values, errors.usable_columns[:, at], (), errors.means[:, at], low[:, at], high[:, at],
         deviations, errors.deviations[:, at],
     )  # fmt: skip
 
 
-def _number(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
+def _number(release: Release, encoding: Encoding, j: int) -> tuple[ColumnLine, ...]:
     """The lines of a number: its mean and, where cells may be missing, the mean of the others and the share of missing ones."""
     column, at = encoding.columns[j], encoding.places[j].start
     filled = _plain(release, at, column.name)
@@ -147,7 +147,7 @@ def _number(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
     return replace(number, error=error, low=low, high=high, deviation_error=wide), missing
 
 
-def _levels(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
+def _levels(release: Release, encoding: Encoding, j: int) -> tuple[ColumnLine, ...]:
     """The shares of a category's levels in the stated order, with rare levels together in one line; they add up to one."""
     column, place, own = encoding.columns[j], encoding.places[j], encoding.levels[j]
     words = (*column.levels, "missing")
@@ -165,7 +165,7 @@ def _levels(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
     usable = np.all([np.ones(left.size, bool), *(line.usable for line in lines.values())], axis=0)
     name = words[rest[0]] if len(rest) == 1 else f"{len(rest)} other levels"
     counted = tuple(_cell(column, level) for level in rest)
-    other = Told(f"{column.name} = {name}", True, left, usable, counted)
+    other = ColumnLine(f"{column.name} = {name}", True, left, usable, counted)
     if release.errors is not None:
         error = np.sqrt(
             sum((line.error**2 for line in lines.values() if line.error is not None), np.zeros(left.size))
@@ -182,18 +182,18 @@ def _cell(column: Column, level: int) -> float:
     return np.nan if level == len(column.levels) else float(level)
 
 
-def _share(release: Release, at: int, name: str, cell: float) -> Told:
+def _share(release: Release, at: int, name: str, cell: float) -> ColumnLine:
     """The share of rows in which a 0/1 column is on: its mean, cut to 0 to 1, because noise may move it outside."""
     line = _plain(release, at, name)
     values = np.clip(line.values, 0.0, 1.0)
     if line.error is None or line.low is None or line.high is None:
-        return Told(name, True, values, line.usable, (cell,))
+        return ColumnLine(name, True, values, line.usable, (cell,))
     low, high = np.clip(line.low, 0.0, 1.0), np.clip(line.high, 0.0, 1.0)
     # The rule for numbers needs a deviation, which a 0/1 column does not have apart from its mean; shares have a rule of their own.
-    return Told(name, True, values, high - low <= _WIDEST, (cell,), line.error, low, high)
+    return ColumnLine(name, True, values, high - low <= _WIDEST, (cell,), line.error, low, high)
 
 
-def _scaled(line: Told, by: Floats) -> Told:
+def _scaled(line: ColumnLine, by: Floats) -> ColumnLine:
     return replace(line, values=line.values * by)
 
 
