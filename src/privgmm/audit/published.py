@@ -35,7 +35,7 @@ _DELTA_SHARES = {"laplace": 0.0, "gaussian": 1 / 3, "colored-gaussian": 1 / 3, "
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LabelledRows:
     """Rows and their labels."""
 
     X: Floats
@@ -47,7 +47,7 @@ class Table:
         return fit(self.X, self.y, classes=_CLASSES)
 
 
-def tables(unit: str, dim: int = 3) -> tuple[Table, Table, str]:
+def tables(unit: str, dim: int = 3) -> tuple[LabelledRows, LabelledRows, str]:
     """Two neighbouring tables, and in words how they differ: one large cloud, two small ones, an outlier in one of these."""
     rng = np.random.default_rng(0)
     sizes = [600, dim + 3, dim + 3]
@@ -58,10 +58,10 @@ def tables(unit: str, dim: int = 3) -> tuple[Table, Table, str]:
         flipped = y.copy()
         flipped[-1] = 1
         name = "an outlier's label flips between the two smallest classes"
-        return Table(X, flipped), Table(X, y), name
+        return LabelledRows(X, flipped), LabelledRows(X, y), name
     moved = X.copy()
     moved[-1] = 0.0
-    return Table(moved, y), Table(X, y), "a record moves from the centre to the edge"
+    return LabelledRows(moved, y), LabelledRows(X, y), "a record moves from the centre to the edge"
 
 
 def attacks(

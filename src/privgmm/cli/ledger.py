@@ -23,7 +23,7 @@ app = typer.Typer(
 File = Annotated[Path, typer.Option("--ledger", help="The ledger's file (SQLite).")]
 
 
-class Unit(StrEnum):
+class BudgetUnit(StrEnum):
     """What a ledger's budget protects."""
 
     LABEL = "label"
@@ -31,7 +31,7 @@ class Unit(StrEnum):
     PERSON = "person"
 
 
-class AdjacencyName(StrEnum):
+class SpentAdjacency(StrEnum):
     """Which neighbours a spend protects."""
 
     REPLACE = "replace"
@@ -39,9 +39,12 @@ class AdjacencyName(StrEnum):
     LABEL = "label"
 
 
-UnitOption = Annotated[Unit | None, typer.Option(help="What is protected; else as the ledger.")]
+UnitOption = Annotated[
+    BudgetUnit | None, typer.Option(help="What is protected; else as the ledger.")
+]
 AdjacencyOption = Annotated[
-    AdjacencyName | None, typer.Option(help="Of records or persons; label: all labels of a person.")
+    SpentAdjacency | None,
+    typer.Option(help="Of records or persons; label: all labels of a person."),
 ]
 
 
@@ -99,12 +102,14 @@ def spend(
     _print_rest(ledger)
 
 
-def _protected(unit: Unit | None, adjacency: AdjacencyName | None) -> tuple[str | None, str | None]:
+def _protected(
+    unit: BudgetUnit | None, adjacency: SpentAdjacency | None
+) -> tuple[str | None, str | None]:
     from privgmm.errors import InputError
 
-    if adjacency is not None and unit in (None, Unit.LABEL):
+    if adjacency is not None and unit in (None, BudgetUnit.LABEL):
         raise InputError("An adjacency goes with --unit record or --unit person.")
-    if adjacency is AdjacencyName.LABEL and unit is not Unit.PERSON:
+    if adjacency is SpentAdjacency.LABEL and unit is not BudgetUnit.PERSON:
         raise InputError("The adjacency label goes with --unit person; else say --unit label.")
     return unit and unit.value, adjacency and adjacency.value
 
