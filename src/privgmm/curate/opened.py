@@ -132,8 +132,8 @@ class OpenedRequest:
 
 
 class Made(NamedTuple):
-    """What a mechanism made of a request: the mixture, its statement, the preprocessing that belongs to it, how far
-    off it may be, the components of its classes, and the shapes of its columns."""
+    """The result of a mechanism for a request: the mixture, its statement, the preprocessing that belongs to it, its
+    errors, the components of its classes, and the shapes of its columns."""
 
     mixture: Mixture
     guarantee: Guarantee

@@ -40,7 +40,7 @@ class CsvFile:
 
     @property
     def source(self) -> str | bytes:
-        """Where the bytes are."""
+        """The path, or the bytes that came from standard input."""
         return self.path if self.data is None else self.data
 
     def batches(self, layout: Layout) -> Iterator[Any]:

@@ -191,7 +191,7 @@ class ArraySource:
         return add_exactly(side_by_side(chunk_total, starts))
 
     def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
-        """The same with every row times its weight."""
+        """Sum of the kernel over all rows, each times its weight."""
         if self.shares is None:
             return scaled(self.total(kernel), shift)
         rows, weights = self._by_share, self.shares.weights(shift)
@@ -278,7 +278,7 @@ class MappedSource(SourceAround):
         return self.source.total(MappedKernel(kernel, self.mapping))
 
     def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
-        """The same with every row times its weight."""
+        """Sum of the kernel over all rows, each times its weight."""
         return self.source.fixed_point(MappedKernel(kernel, self.mapping), shift)
 
 

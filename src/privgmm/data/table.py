@@ -74,7 +74,7 @@ class Layout:
 
     @property
     def without_label(self) -> Layout:
-        """The same features alone."""
+        """The layout of the same features without label and class list."""
         return replace(self, label=None, classes=())
 
     @property

@@ -175,7 +175,7 @@ class Ledger:
         return self.budgets()[0]
 
     def budgets(self) -> list[Remaining]:
-        """The same for every stated total."""
+        """Every stated total, what is spent of it and what one further release may ask for."""
         with self._opened() as connection:
             stated, rows = self._read(connection)
             return [remaining(budget, stated, rows) for budget in stated.budgets]

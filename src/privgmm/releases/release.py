@@ -37,7 +37,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "opendp")
 
 
 def software_versions() -> dict[str, str]:
-    """What a release made now is made with: privgmm and the libraries that its numbers depend on."""
+    """The versions of privgmm and of the libraries that the numbers of a release depend on."""
     return {"privgmm": __version__, **{name: version(name) for name in _LIBRARIES}}
 
 

@@ -47,7 +47,7 @@ def write_rows(
 ) -> None:
     """Write n rows (n per class if ``per_class``) as ``.csv`` or ``.parquet``, under the conditions ``given``.
 
-    ``progress`` is told how many rows each batch added. A seed gives the same rows on any machine
+    ``progress`` is called with the number of rows of each batch. A seed gives the same rows on any machine
     of the same NumPy: every batch has its own stream, whichever thread draws it.
     """
     import pyarrow as pa

@@ -153,7 +153,7 @@ def _accuracy_score(
 
 
 def column_shapes(kinds: tuple[Column, ...], real: Floats, made: Floats) -> tuple[float, ...]:
-    """By column, KSComplement of numbers and TVComplement of categories; as in SDMetrics, numbers without missing cells."""
+    """For each column, KSComplement of a number or TVComplement of a category; missing cells of numbers are left out, as in SDMetrics."""
     found = []
     for j, column in enumerate(kinds):
         if column.type == "category":

@@ -55,7 +55,7 @@ def run(study: Study, task: Task) -> list[Row]:
 
 
 def _accuracies(judge: Mixture, data: Labelled) -> tuple[float, float]:
-    """By maximum likelihood, as the paper classifies, and with the released weights as prior."""
+    """Two accuracies: by maximum likelihood, as the paper classifies, and with the released weights as prior."""
     even = Mixture(np.full(judge.n_classes, 1 / judge.n_classes), judge.means, judge.covariances)
     scores = even.log_joint(data.X_test)
     with np.errstate(divide="ignore"):

@@ -202,7 +202,7 @@ def _d(table: Table) -> tuple[Finding, ...]:
 
 
 def _d_large(table: Table) -> tuple[Finding, ...]:
-    """Every d has its own data sets, with heavy tails: ranks over the data sets decide, and means are told."""
+    """Every d has its own data sets, and KL has heavy tails: ranks over the data sets decide, and means are quoted."""
     rank_one = {"Wu's L1 bound": "r1smg", "the L2 bound": R1SMG_L2}
     ways = {
         "both": PUBLISHED,

@@ -1,4 +1,4 @@
-"""What lies behind the results: the prose of docs/results.md, and numbers that the paper's argument does not account for, computed afresh."""
+"""The prose of docs/results.md, and numbers that show where the paper's argument fails, computed when the page is made."""
 
 from __future__ import annotations
 
