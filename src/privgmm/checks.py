@@ -1,4 +1,4 @@
-"""Arguments of the Python interface that must be plain numbers or texts, whatever was given."""
+"""Checks of arguments of the Python interface: a plain number, a whole number, an array of features; anything else is refused."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from privgmm.errors import InputError
 from privgmm.types import Floats
 
-# More rows than any disk holds; NumPy's own limit on sizes lies not far beyond.
+# More rows than any disk holds; NumPy's own limit on sizes is not much larger.
 MOST_ROWS = 10**15
 
 
 def real(value: object, what: str) -> float:
-    """A real number as a float (NaN and infinity included); all else is refused."""
+    """A real number as a float (NaN and infinity included); anything else is refused."""
     if isinstance(value, (int, float, np.integer, np.floating)):
         try:
             return float(value)
@@ -27,7 +27,7 @@ def real(value: object, what: str) -> float:
 
 
 def numbers(values: ArrayLike, what: str) -> Floats:
-    """A float64 array of its own; what is no array of real numbers is refused without quoting it."""
+    """The values as a new float64 array; what is no array of real numbers is refused without quoting it."""
     try:
         given = np.asarray(values)
         # NumPy would drop imaginary parts and read dates as counts.
@@ -59,7 +59,7 @@ def checked_count(n: object) -> int:
 
 
 def utf8(text: str) -> bool:
-    """Whether a text can be written to a file at all: lone surrogates cannot."""
+    """Whether a text can be encoded as UTF-8, and so written to a file: lone surrogates cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -68,7 +68,7 @@ def utf8(text: str) -> bool:
 
 
 def feature_array(X: ArrayLike, at_least: int = 1) -> Floats:
-    """X as a finite (n, d) float64 array of ``at_least`` so many rows, or one sentence on what is wrong with it."""
+    """X as a finite (n, d) float64 array with at least ``at_least`` rows, or one sentence on what is wrong with it."""
     try:
         given = np.asarray(_unmasked(X))
         # NumPy would drop imaginary parts and read dates as counts of nanoseconds.
@@ -91,17 +91,17 @@ def feature_array(X: ArrayLike, at_least: int = 1) -> Floats:
 
 
 def _unmasked(X: ArrayLike) -> ArrayLike:
-    """Masked cells are missing ones; NumPy's conversion would take what lies under the mask."""
+    """A masked array with NaN in its masked cells: NumPy's own conversion would use the numbers under the mask."""
     if isinstance(X, np.ma.MaskedArray):
         return np.ma.filled(X.astype(np.float64), np.nan)
     return X
 
 
 def by_name(X: Any, names: Sequence[str]) -> Any:
-    """Rows as an array whose columns are these; a frame's are found by name, whatever their order.
+    """Rows with the columns ``names``, in that order; those of a frame are found by name, whatever their order.
 
-    An array has no names, and goes by position; so does a frame where it, or the model, has only
-    numbers for names. A frame that lacks a column is refused; further columns of it are not used.
+    An array has no names, so its columns go by position; so do those of a frame if the frame, or the model, has
+    only numbers for names. A frame that lacks a column is refused; its further columns are not used.
     """
     if isinstance(X, (np.ndarray, list, tuple)):
         return X

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# So many columns are named in a sentence.
+# At most this many columns are named in a sentence.
 _LISTED = 10
 
 
@@ -13,9 +13,9 @@ class InputError(ValueError):
 
 
 class ColumnsError(InputError):
-    """Something is wrong with some columns; ``named`` says the same with their names.
+    """Something is wrong with some columns; ``named`` gives the same error with their names.
 
-    ``sentence`` has {columns} in it, for which ``positions`` stand where no name is known.
+    ``sentence`` contains {columns}, which is replaced by the ``positions`` where no names are known.
     """
 
     def __init__(self, sentence: str, positions: Sequence[int]) -> None:

@@ -28,7 +28,7 @@ _REFIT = (
     "added up, and note that cross-validation and grid search refit on overlapping rows and choose by "
     "exact private scores."
 )
-# What scikit-learn says before it quotes cells or whole rows.
+# Words in scikit-learn's messages that quote cells or whole rows.
 _QUOTING = ("could not convert", "array=", "Complex data not supported")
 
 
@@ -74,7 +74,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
     """
 
-    # How many fits this process has finished, whatever their rows: none is remembered.
+    # How many fits this process has finished, of any rows; the rows themselves are not remembered.
     _fits: ClassVar[int] = 0
 
     release_: Release
@@ -133,7 +133,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         x, labels = self._training_rows(X, y)
         names = tuple(getattr(self, "feature_names_in_", ()))
         if self.ledger is None and PrivateGaussianMixture._fits > 0:
-            # Before anything is drawn: whoever makes it an error has spent nothing.
+            # Warned before anything is drawn, so that a user who turns warnings into errors has spent nothing.
             warnings.warn(_REFIT, RefitWarning, stacklevel=2)
         taken = {option.name for option in fields(ReleaseRequest)}
         handed_on = {name: value for name, value in self.get_params().items() if name in taken}
@@ -189,7 +189,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Synthetic rows and their classes, (X, y); ``random_state`` is the estimator's by default."""
         check_is_fitted(self)
         seed = _seed(self.random_state if random_state is None else random_state)
-        # Never the very stream that made the release's noise: draws must not depend on it.
+        # Not the stream that made the release's noise, because samples must not depend on the noise.
         stream = None if seed is None else np.random.default_rng([seed, 1])
         return self.release_.model.sample(n_samples, seed=stream)
 
@@ -210,7 +210,7 @@ class PrivateGaussianMixture(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 
 def _numbers_only(read: Any) -> Any:
-    """scikit-learn quotes the cell that is not a number; say it without."""
+    """Run a check of scikit-learn, and refuse in our own words where it would quote a cell that is no number."""
     try:
         return read()
     except OverflowError:  # a Python integer beyond the floats
@@ -229,7 +229,7 @@ def _numbers_only(read: Any) -> Any:
 
 
 def _in_order(classes: Sequence[ClassName] | None) -> Sequence[ClassName] | None:
-    """Sorted, because scikit-learn's metrics take ``classes_`` to be; mixed types keep their order."""
+    """The class list in sorted order, which scikit-learn's metrics expect of ``classes_``; mixed types keep their order."""
     if classes is None:
         return None
     listed = classes.tolist() if isinstance(classes, np.ndarray) else list(classes)

@@ -32,13 +32,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             _check_kind(target)
             _sweep(target)
             while handle is None:
-                # The name is kept before the file exists, so that an interrupt at any point knows what to remove.
+                # The name is assigned before the file exists, so that after an interrupt at any point we know what to remove.
                 temporary = target.parent / f"{_stem(target)}{secrets.token_hex(8)}.part"
                 handle = _claimed(temporary)
             assert temporary is not None
             yield temporary
             os.fsync(handle)
-            # Temporary files are private; a published file is readable as any new file would be.
+            # Temporary files are readable by their owner only; the finished file gets the permissions of any new file.
             temporary.chmod(0o666 & ~_umask())
             if sys.platform == "win32":  # Windows moves closed files only
                 os.close(handle)
@@ -60,9 +60,9 @@ def check_target(
     *inputs: str | os.PathLike[str] | None,
     overwrite: bool = False,
 ) -> None:
-    """Refuse a place where no file can be made, or that is read, before anything is spent on it.
+    """Refuse an output path where no file can be made, or that is an input, before anything is spent.
 
-    A file that is there already is replaced only if ``overwrite`` says that it is meant.
+    An existing file is replaced only with ``overwrite``.
     """
     target = Path(path)
     with _sentences(target):
@@ -79,14 +79,14 @@ def check_target(
 
 
 def warn_of_replacing(path: str | os.PathLike[str]) -> None:
-    """One sentence where a file is about to lose its content."""
+    """Warn if a file exists and is about to be replaced."""
     with _sentences(Path(path)):
         if Path(path).exists():
             warnings.warn(f"{path} exists and will be replaced.", CautionWarning, stacklevel=3)
 
 
 def _check_kind(target: Path) -> None:
-    """A folder, a pipe or a device is never replaced by a file."""
+    """Refuse to replace a folder, a pipe or a device by a file."""
     if target.is_dir():
         raise InputError(f"Cannot write {target}: it is a folder; name a file.")
     if target.exists() and not target.is_file():
@@ -115,18 +115,18 @@ def _sentences(target: Path) -> Iterator[None]:
 
 
 def _stem(target: Path) -> str:
-    """The start of a temporary name, in letters that every writer can take (Arrow wants UTF-8)."""
+    """The start of a temporary file's name, in characters that every writer accepts (Arrow needs UTF-8)."""
     name = "".join(c if c.isascii() and c.isprintable() else "_" for c in target.name[:40])
     return f".{name}."
 
 
 def _claimed(temporary: Path) -> int | None:
-    """A new file that is locked while its writer lives; None if a sweep was faster than the lock."""
+    """A new file, locked as long as its writer lives; None if a sweep removed it before it was locked."""
     handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     if sys.platform == "win32":
         return handle
     try:
-        # A file system without locks is never swept, so the file is safe without one.
+        # Where the file system has no locks nothing is swept, so the file is safe without one.
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
         if temporary.exists():

@@ -6,7 +6,8 @@ while a BLAS product may sum in another order for another shape, and ``np.log`` 
 processors in its last bit. Sensitivities are proven for maps of single rows, so a row that moved
 because another one came or went, or because two workers of one cluster disagree, would break them.
 
-``GaussianRule`` puts each row into a class, if wanted by lots, which are a hash of the row: a fixed public function.
+``GaussianRule`` puts each row into a class. With a salt it does so at random, by lots: numbers hashed from the row, which are a fixed
+public function of that row.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Columns = Floats
 
 Words = NDArray[np.uint64]
 
-# SplitMix64: the step between words, then shifts and factors of the mixer.
+# Constants of SplitMix64: the step between words, then the shifts and factors of its mixer.
 WORD_STEP = 0x9E3779B97F4A7C15
 _SHIFTS = (30, 27, 31)
 _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -49,7 +50,7 @@ def columns(X: Floats, centre: Floats) -> Columns:
 def linear_map(z: Columns, lower: Floats) -> Columns:
     """L z for a lower-triangular L, column by column; overwrites and returns z."""
     scratch = np.empty(z.shape[1])
-    # From the last coordinate up, so that z_j for j < i is still the input when row i needs it.
+    # From the last coordinate to the first, so that z_j for j < i is still the input when row i needs it.
     for i in range(z.shape[0] - 1, -1, -1):
         z[i] *= lower[i, i]
         for j in range(i):
@@ -93,7 +94,7 @@ def row_words(z: Columns, salt: int) -> Words:
 
 
 def mixed(words: Words) -> Words:
-    """Steele, Lea and Flood's SplitMix64: words that look random, the same on every machine."""
+    """The words mixed by SplitMix64 (Steele, Lea and Flood 2014): they look random, and are the same on every machine."""
     z = words ^ (words >> np.uint64(_SHIFTS[0]))
     z *= np.uint64(_FACTORS[0])
     z ^= z >> np.uint64(_SHIFTS[1])
@@ -121,12 +122,12 @@ def log(x: Floats) -> Floats:
     return np.asarray(k * _LN2_HIGH + (s * series + k * _LN2_LOW))
 
 
-# Quantiles of the Gumbel law at the middle of equal steps of probability.
+# Quantiles of the Gumbel distribution at the middles of equal steps of probability.
 _GUMBEL = -log(-log((np.arange(1 << _TABLE_BITS) + 0.5) / (1 << _TABLE_BITS)))
 
 
 def lots(turned: Columns, salt: int) -> Iterator[NDArray[np.float64]]:
-    """Endless (n,) arrays of standard Gumbel numbers for the rows in the columns of a (d, n) array."""
+    """An endless sequence of (n,) arrays: standard Gumbel numbers, hashed from the rows in the columns of a (d, n) array."""
     state = row_words(turned, salt)
     while True:
         state = state + np.uint64(WORD_STEP)

@@ -1,4 +1,4 @@
-"""The types that every room shares: arrays by what they hold, names, and one mechanism that was run."""
+"""The types that all rooms share: arrays by what they hold, names of units and neighbours, kernels, and a mechanism that was run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Labels = NDArray[Any]
 # How a class may be called.
 ClassName = str | int | float | bool
 
-# Whose change must stay hidden: one row's label, or one whole row.
+# The protected unit, whose change must stay hidden: one row's label, or one whole row.
 Unit = Literal["label", "record"]
 # "label": one label flips, features fixed (Definition 1).  "replace": one record is exchanged for
 # any other.  "add-remove": one record more or less.
@@ -51,7 +51,7 @@ class Kernel(Protocol):
     """
 
     def __call__(self, X: Floats, codes: Codes) -> Integers:
-        """Of rows X (n, d) with class codes (n,)."""
+        """The totals of rows X (n, d) with class codes (n,)."""
         ...
 
 
@@ -73,5 +73,5 @@ class Mechanism:
     mu: float
 
 
-# Told what is being done and which part of the budget is spent by then.
+# A callback that is told what is being done and which part of the budget is spent by then.
 Stage = Callable[[str, float], None]

@@ -30,7 +30,7 @@ def test_proven_stands_and_the_audit_has_teeth(unit):
 
 
 def test_released_mixtures_and_files_are_attacked_too(monkeypatch):
-    monkeypatch.setattr(front_door, "_FEWEST_RUNS", 2)
+    monkeypatch.setattr(front_door, "FEWEST_RUNS", 2)
     # Whole releases are slow: a few show that the attack runs; the raw rows carry the weight.
     _, rows = audit("proven", "label", 1.0, 1e-5, trials=100, seed=1, seconds=0.01)
     row = next(row for row in rows if row.query.startswith("released mixture"))

@@ -77,7 +77,7 @@ def test_real_releases_of_neighbouring_files_differ_in_no_field_without_noise(
     adjacency, monkeypatch
 ):
     """With one run no number can be judged, but the first difference would be counted."""
-    monkeypatch.setattr(front_door, "_FEWEST_RUNS", 1)
+    monkeypatch.setattr(front_door, "FEWEST_RUNS", 1)
     monkeypatch.setattr(front_door, "_REFERENCES", 2)
     for attack in front_door_attacks(adjacency, 1.0, 1e-5, seed=1, seconds=0):
         assert np.isfinite(attack.low).all()

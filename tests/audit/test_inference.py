@@ -58,7 +58,7 @@ def test_the_published_method_breaks_its_ceiling(unit, trials):
 )  # fmt: skip
 def test_scores_tell_releases_apart_where_little_is_protected(monkeypatch, case):
     # At epsilon 30 these scores order more than nine tenths of the pairs, bar ties.
-    monkeypatch.setattr(proven, "_FEWEST_RUNS", 8)
+    monkeypatch.setattr(proven, "FEWEST_RUNS", 8)
     adjacency = case.adjacency
     claim = Claim(adjacency, 30.0, DELTA, np.empty(0))
     low, high = (
@@ -92,8 +92,8 @@ def test_time_is_a_number(seconds):
 
 
 def test_the_proven_mixture_is_guessed_at_too(monkeypatch):
-    monkeypatch.setattr(proven, "_FEWEST_RUNS", 8)
-    monkeypatch.setattr(front_door, "_FEWEST_RUNS", 2)
+    monkeypatch.setattr(proven, "FEWEST_RUNS", 8)
+    monkeypatch.setattr(front_door, "FEWEST_RUNS", 2)
     _, found = inference("proven", "label", 1.0, DELTA, trials=100, seed=1, seconds=1e-3)
     assert [guess.attacker for guess in found[-3:]] == ["informed", "realistic", "informed"]
     assert not any(guess.broken for guess in found[-3:])

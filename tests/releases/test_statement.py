@@ -12,8 +12,8 @@ from scipy.stats import norm
 from privgmm import Mixture
 from privgmm.releases import Guarantee, Mechanism, Release
 from privgmm.releases.guarantee import budget_rows
-from privgmm.releases.registry import FILL_IN, registry_entry
-from privgmm.releases.statement import print_statement, registry_yaml, statement_text
+from privgmm.releases.registry import FILL_IN, registry_entry, registry_yaml
+from privgmm.releases.statement import print_statement, statement_text
 from privgmm.releases.wording import best_guess, known_limits, printable
 
 # The registry's fields (schemas/deployments-schema.yaml, checked 2026-11); it allows no others.

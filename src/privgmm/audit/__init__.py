@@ -44,10 +44,10 @@ def inference(
     delta: float = 1e-5,
     **effort: Any,
 ) -> tuple[list[Attack], list[Success]]:
-    """Guess a label, or whether a record is in the table: how often right, against the ceiling.
+    """Guess a label, or whether a record is in the table; report how often the guess is right, beside the ceiling.
 
-    The attacks of ``audit``, whose attacker knows all other rows, and those of a realistic one who
-    sees the released mixture and one row.
+    It runs the attacks of ``audit``, whose attacker knows all other rows, and those of a realistic attacker
+    who sees the released mixture and one row.
     """
     found = attacks(mechanism, unit, epsilon, delta, **effort, realistic=True)
     return found, successes(found, epsilon, delta)
@@ -63,12 +63,12 @@ def attacks(
     seconds: float = 30.0,
     realistic: bool = False,
 ) -> list[Attack]:
-    """The runs themselves.
+    """Run the attacks and return their scores, without a verdict.
 
-    ``trials`` runs on each of the two tables; whole proven releases are slow and get as many runs
-    as fit into ``seconds`` (none for 0). ``seed`` swaps OpenDP's noise for the seeded source: quick and
-    repeatable, but not the noise that releases use. ``realistic`` adds attackers who know little, and
-    shares the time with them.
+    Every attack on raw statistics has ``trials`` runs on each of its two tables; whole proven releases are
+    slow and get as many runs as fit into ``seconds`` (none for 0). ``seed`` replaces OpenDP's noise by the
+    seeded source: quick and repeatable, but not the noise that releases use. ``realistic`` adds attackers
+    who know little; they share the time with the others.
     """
     check_epsilon_delta(epsilon, delta)
     if trials < 100:

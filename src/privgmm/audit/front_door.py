@@ -1,8 +1,8 @@
 """Attack through the front door: ``privgmm.release`` on pairs of files, and all that it publishes.
 
-Two attackers look at each release. One knows which fields of the document are the same in every
-release of D, hence free of noise, and counts those that are different: on a neighbour there must be none.
-The other reads one released number, as in ``cases``.
+Two attackers look at each release. The first knows which fields of the document are the same in every
+release of D, hence free of noise, and counts how many of them a release changes: on a neighbour of D none may change.
+The second reads one released number, as in ``audit.pairs.Case``.
 """
 
 from __future__ import annotations
@@ -18,26 +18,24 @@ from typing import Any
 
 import numpy as np
 
+from privgmm.audit.scores import FEWEST_RUNS, tossed
 from privgmm.audit.verdict import Attack
 from privgmm.curate import release
 from privgmm.errors import InputError
 from privgmm.model import Mixture
 from privgmm.releases.document import dump
 from privgmm.transform import Pca
-from privgmm.types import Adjacency, Floats
+from privgmm.types import Adjacency
 
 # Releases of D from which the first attacker learns what never changes.
 _REFERENCES = 3
-# With fewer, even a field that betrays D every time would not refute epsilon = 1.
-_FEWEST_RUNS = 20
-# Fields decided by noisy answers: the numbers themselves, which rounds follow, what those cost, how far off all may be.
-# A value that never changed in a few releases may yet change there; the tape looks at them instead.
+
+# Fields that noisy answers decide: the numbers, which rounds were asked, what they cost, and the errors. A value here that was the
+# same in a few releases may still change in the next one, so the first attacker leaves these fields to the tape (tests/tape).
 _FROM_ANSWERS = (
     ".mixture.weights.", ".mixture.means.", ".mixture.covariances.", ".margins.", ".errors.", ".mechanisms.",
 )  # fmt: skip
-# A tie would count as a loss; the attacker tosses a coin instead.
-_COIN = 1e-9
-# Stands for a refusal, which is a release like any other to whoever sees it.
+# The score of a refusal: whoever sees that a release was refused has learnt something too.
 _REFUSED = 1e9
 
 Leaves = dict[str, str]
@@ -68,8 +66,8 @@ def front_door_attacks(
         fields = [[_unlike(reference, leaves) for leaves, _ in side] for side in (low, high)]
         numbers = [[number for _, number in side] for side in (low, high)]
         for what, sides in ((f"noise-free fields of {name}", fields), (name, numbers)):
-            scores = _tossed(sides[0]), _tossed(sides[1])
-            found.append(Attack(what, case.neighbours, *scores, gaussian=True))
+            first, second = (tossed(side, np.random.default_rng(len(side))) for side in sides)
+            found.append(Attack(what, case.neighbours, first, second, gaussian=True))
     return found
 
 
@@ -115,7 +113,7 @@ def _csv(rows: list[str]) -> str:
 def _releases(
     case: FilePair, claim: tuple[float, float], seed: int | None, seconds: float
 ) -> tuple[list[Outcome], list[Outcome], Leaves]:
-    """Outcomes on D and on D', and what all of the first releases of D had in common."""
+    """Outcomes on D and on D', and the fields that the first few releases of D had in common."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for place, text in (("first", case.first), ("second", case.second)):
@@ -127,14 +125,14 @@ def _releases(
         low: list[Outcome] = []
         high: list[Outcome] = []
         started = time.monotonic()
-        while len(low) < _FEWEST_RUNS or time.monotonic() - started < seconds:
+        while len(low) < FEWEST_RUNS or time.monotonic() - started < seconds:
             low.append(run(paths[0]))
             high.append(run(paths[1]))
     return low, high, reference
 
 
 class _Runner:
-    """Releases one after the other, each with noise of its own."""
+    """Releases a file whenever it is called, each time with new noise."""
 
     def __init__(self, case: FilePair, claim: tuple[float, float], seed: int | None) -> None:
         self._case, self._claim, self._seed = case, claim, seed
@@ -163,7 +161,7 @@ class _Runner:
 
 
 def _leaves(part: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every value of a document with the way to it; 1, 1.0 and "1" are three values."""
+    """Every value of a document with the path to it; 1, 1.0 and "1" count as three different values."""
     if isinstance(part, dict):
         for key, value in part.items():
             yield from _leaves(value, f"{path}.{key}")
@@ -176,18 +174,13 @@ def _leaves(part: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _common(outcomes: list[Leaves]) -> Leaves:
-    """What is in all of them with one value; what is there with several values is left open."""
+    """The fields that all outcomes have; one whose value varies is kept with an empty value, which stands for any."""
     paths = set.intersection(*(set(leaves) for leaves in outcomes))
     values = {path: {leaves[path] for leaves in outcomes} for path in paths}
     return {path: found.pop() if len(found) == 1 else "" for path, found in values.items()}
 
 
 def _unlike(reference: Leaves, leaves: Leaves) -> float:
-    """How many fields are not where or what they always are."""
+    """How many fields are missing, added, or have another value than in the reference."""
     moved = sum(bool(value) and leaves.get(path) != value for path, value in reference.items())
     return float(moved + len(leaves.keys() - reference.keys()))
-
-
-def _tossed(scores: list[float]) -> Floats:
-    coin = np.random.default_rng(len(scores)).random(len(scores))
-    return np.asarray(np.array(scores) + _COIN * coin)

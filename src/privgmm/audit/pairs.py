@@ -1,4 +1,4 @@
-"""Neighbouring tables made to be told apart, with the scores that do so. They are invented: an audit needs no private data."""
+"""Neighbouring tables that are as easy to tell apart as we can make them, and scores that do it. All are invented: no private data is read."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from privgmm.model.columns import ABSENT, Column
 from privgmm.types import Adjacency, Codes, Floats
 
 N_CLASSES = 3
-# Days of a home in the paper's kind of table.
+# Rows of the person who differs: the days of one home in a table like the paper's.
 PERSON_ROWS = 49
 Row = tuple[Sequence[float], int]
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two neighbouring tables; X (n, d) lies in the unit ball except where a record breaks out."""
+    """Two neighbouring tables; X (n, d) lies in the unit ball, except for records that test the clip."""
 
     name: str
     first: ArraySource
@@ -30,7 +30,7 @@ class Pair:
 
 
 def pairs(adjacency: Adjacency, dim: int) -> list[Pair]:
-    """The worst neighbours we know, for tables whose third class is small or empty."""
+    """The neighbours that are easiest to tell apart, as far as we know; the third class is small or empty."""
     X, codes = _table(dim)
     if adjacency == "label":
         return _label_pairs(X, codes)
@@ -88,7 +88,7 @@ def mixed_pairs(adjacency: Adjacency) -> list[Pair]:
 
 
 def person_pairs(adjacency: Adjacency, dim: int) -> list[Pair]:
-    """The same neighbours, where whoever differs is a person of PERSON_ROWS equal rows, or of one row afterwards."""
+    """The same neighbours, but the unit that differs is a person with PERSON_ROWS equal rows (in one pair, with one row afterwards)."""
     found = []
     for pair in pairs(adjacency, dim):
         first, second = pair.first, pair.second
@@ -111,7 +111,7 @@ def person_pairs(adjacency: Adjacency, dim: int) -> list[Pair]:
 
 
 def _person_at(source: ArraySource, at: int, rows: int) -> ArraySource:
-    """The table with one row so many times, all of one person; the others are persons of one row."""
+    """The table with row ``at`` repeated ``rows`` times, all of one person; every other row is a person of its own."""
     times = np.where(np.arange(source.n_rows) == at, rows, 1)
     wholes = np.repeat(times, times).astype(np.int64)
     shares = Shares.each(np.ones_like(wholes), wholes, source.n_rows)
@@ -157,7 +157,7 @@ def _source(X: Floats, codes: Codes) -> ArraySource:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Two neighbours and a score of releases that is larger, if anything, on the second."""
+    """Two neighbours, and a score of a released mixture that tends to be larger on the second."""
 
     what: str
     adjacency: Adjacency
@@ -166,9 +166,9 @@ class Case:
 
 
 def informed(adjacency: Adjacency) -> Case:
-    """Nearly all that the noisy answers say survives in one released number."""
+    """A table so simple that one released number holds nearly all of what the noisy answers give away."""
     if adjacency == "label":
-        # All rows alike: one public cell, whose two noisy counts decide the weights alone.
+        # All rows have the same features, hence one public cell: its two noisy counts alone decide the weights.
         rows: list[Row] = [([0.0], 0), ([0.0], 1), ([0.0], 1)]
         name = "a label flips between two small classes of equal rows"
         pair = _pair(name, rows, [([0.0], 0)], [([0.0], 1)], 2)
@@ -183,7 +183,7 @@ def informed(adjacency: Adjacency) -> Case:
 
 
 def realistic(adjacency: Adjacency) -> Case:
-    """Three clouds and a row apart from them, whose label or presence is guessed."""
+    """Three clouds and one row far from them, whose label or presence the attacker guesses."""
     dim = 3 if adjacency == "label" else 1
     centres = np.array([-0.5, 0.0, 0.4])[:, None] / np.sqrt(dim)
     codes = np.repeat([0, 1, 2], [11, 6, 5])

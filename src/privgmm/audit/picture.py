@@ -1,4 +1,4 @@
-"""Pictures: the two output distributions of every attack; how often attackers guess right."""
+"""Pictures of an audit: the two distributions of scores of every attack, and how often attackers guess right."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_picture(attacks: Sequence[Attack], rows: Sequence[Row], path: Path) ->
 
 
 def write_successes(guesses: Sequence[Success], path: Path) -> None:
-    """Write what every attacker reaches, with intervals, beside the ceilings that the claim sets."""
+    """Write how often every attacker is right, with intervals, beside the ceilings that the claim sets."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.5, 1.1 + 0.42 * len(guesses)), layout="constrained")

@@ -32,23 +32,21 @@ from privgmm.audit.raw import (
     replays,
     standard_draws,
 )
-from privgmm.audit.scores import trained
+from privgmm.audit.scores import FEWEST_RUNS, tossed, trained
 from privgmm.audit.verdict import Attack
 from privgmm.data import ArraySource
 from privgmm.model import Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, Query, SeededNoise
 from privgmm.types import Adjacency
 
-# One feature keeps the difference in few totals and still reaches every sensitivity.
+# With one feature the neighbours differ in few totals, and every sensitivity is still reached.
 _DIM = 1
-_COIN = 1e-9
-# Which questions private EM asks depends on its noise; the attacker takes the clearest of so many runs. About two of five are nearly as
-# clear as the guarantee allows, so that twelve lack one but once in five hundred audits (four: once in eight).
+# Which questions private EM asks depends on its noise: the attacker records this many runs and replays the one that separates the tables
+# best. About two runs of five come close to what the guarantee allows, so that all twelve miss it once in five hundred audits.
 _SCRIPTS = 12
 Releaser = Callable[[int], list[Mixture]]
-# So many releases between two looks at the clock.
+# Releases made between two looks at the clock.
 _BATCH = 200
-_FEWEST_RUNS = 20
 
 
 def attacks(
@@ -71,7 +69,7 @@ def attacks(
             case = informed(adjacency)
             sides = releases(case.pair, claim, noise, seconds / len(relations))
             found.append(mixture_attack(case, sides, "informed"))
-            # The same time again for releases of files, which are slower.
+            # Releases of files are slower, so they get the same time once more.
             found += front_door_attacks(adjacency, epsilon, delta, seed, seconds / len(relations))
     return found
 
@@ -79,8 +77,8 @@ def attacks(
 def realistic_attacks(
     unit: str, epsilon: float, delta: float, seed: int | None = None, seconds: float = 30.0
 ) -> list[Attack]:
-    """On an ordinary table: the guess of somebody who sees a release and one row, and a classifier
-    trained on releases of both tables, which only an informed attacker can make."""
+    """Two attackers on an ordinary table: one sees a release and one row and guesses; the other, who is informed,
+    trains a classifier on releases of both tables."""
     noise: NoiseSource = OpenDPNoise() if seed is None else SeededNoise(seed)
     relations = _relations(unit)
     found = []
@@ -95,16 +93,16 @@ def realistic_attacks(
 
 
 def raw_attacks(unit: str, claim: Claim, noise: NoiseSource) -> list[Attack]:
-    """Every query alone, also to whole persons, one asked until refused, and whole releases replayed.
+    """Every query alone, also to whole persons; one query asked until the curator refuses; and the queries of whole releases.
 
-    Each on the neighbours it separates best; then each further pair of neighbours under the query
-    that separates them best.
+    Each is attacked on the neighbours that it separates best; then each further pair of neighbours is attacked
+    with the query that separates it best.
     """
     near = pairs(claim.adjacency, _DIM)
     queries = _queries(unit)
     single = {f"{query.name} ({claim.adjacency})": asks_once(query) for query in queries}
     greedy = queries[-1]
-    # The queries of one release, chosen on one table and its noise, put to both tables.
+    # The queries of one release, as one table and its noise led to them, are put to both tables.
     watched = Watched(near[0].first, noise, claim.adjacency, claim.epsilon, claim.delta)
     _released(unit, watched, near[0].first)
     clients = single | {
@@ -129,7 +127,7 @@ def raw_attacks(unit: str, claim: Claim, noise: NoiseSource) -> list[Attack]:
 
 
 def mixed_attacks(noise: NoiseSource, claim: Claim) -> list[Attack]:
-    """A table with categories and missing cells: the histograms that its release asks first, alone, and all queries."""
+    """A table with categories and missing cells: its release's first histograms alone, and then all of its queries."""
     near = mixed_pairs(claim.adjacency)
     script = mixed_script(near[0].first, noise, claim)
     histograms, which = script[0][0], f"categories and missing cells ({claim.adjacency})"
@@ -142,7 +140,7 @@ def mixed_attacks(noise: NoiseSource, claim: Claim) -> list[Attack]:
 def mixed_script(
     source: ArraySource, noise: NoiseSource, claim: Claim
 ) -> tuple[tuple[Query, float], ...]:
-    """What a release of a table of ``MIXED`` asks, histograms first."""
+    """The queries that a release of a table of ``MIXED`` asks, histograms first."""
     from privgmm.proven.record.mixed import release_mixed
 
     asked = Watched(source, noise, claim.adjacency, claim.epsilon, claim.delta)
@@ -164,13 +162,9 @@ def _unlabelled_script(
 
 
 def mixture_attack(case: Case, sides: tuple[list[Mixture], list[Mixture]], attacker: str) -> Attack:
-    """What a score, fixed beforehand, says of whole releases."""
+    """Scores of whole releases; which number is the score was fixed before any release was made."""
     rng = np.random.default_rng(0)
-    low, high = (
-        # A tie would count as a loss; the attacker tosses a coin instead.
-        np.array([case.score(mixture) + _COIN * rng.random() for mixture in side])
-        for side in sides
-    )
+    low, high = (tossed([case.score(mixture) for mixture in side], rng) for side in sides)
     name = f"{case.what} ({case.adjacency})"
     return Attack(name, case.pair.name, low, high, gaussian=True, attacker=attacker)
 
@@ -238,12 +232,12 @@ def releases(
     low: list[Mixture] = []
     high: list[Mixture] = []
     started = time.monotonic()
-    runs = _FEWEST_RUNS
+    runs = FEWEST_RUNS
     while runs:
         low += first(runs)
         high += second(runs)
         spent = time.monotonic() - started
-        # As many more as the time left allows at the pace so far.
+        # As many further releases as the remaining time allows at the pace so far.
         runs = min(int(len(low) * (seconds - spent) / spent), _BATCH) if spent < seconds else 0
     return low, high
 
@@ -253,7 +247,7 @@ def _curator(source: ArraySource, claim: Claim, noise: NoiseSource) -> Curator:
 
 
 def label_releaser(source: ArraySource, claim: Claim, noise: NoiseSource) -> Releaser:
-    """``release_label``, many times; what it takes from the public features is found once."""
+    """``release_label``, many times; the view of the public features is made once for all of them."""
     from privgmm.proven.label import public_view, release_view
 
     view = public_view(source.X, source.n_classes)

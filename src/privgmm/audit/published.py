@@ -23,19 +23,19 @@ from privgmm.published.baseline_parts import MEAN_PARTS, gather
 from privgmm.published.weights_map import WeightsMap, log_grid_size
 from privgmm.types import Floats
 
-# A ball that holds every row below, stated as a user would.
+# A ball that holds every row of the tables below; stated, as a user states it.
 RADIUS = 8.0
 # A draw takes half a millisecond; this many keep an audit within a minute.
 MOST_TRIALS = 6_000
 _CLASSES = [0, 1, 2]
 # The baselines' claim holds for any split of epsilon; the attack picks nearly all for the means.
 _MEAN_SHARE = 0.98
-# How many parts share delta: Laplace needs none, R1SMG's covariances neither.
+# The share of delta that the means get: Laplace needs none, and of R1SMG's three parts the covariances need none.
 _DELTA_SHARES = {"laplace": 0.0, "gaussian": 1 / 3, "colored-gaussian": 1 / 3, "r1smg": 1 / 2}
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LabelledRows:
     """Rows and their labels."""
 
     X: Floats
@@ -47,8 +47,8 @@ class Table:
         return fit(self.X, self.y, classes=_CLASSES)
 
 
-def tables(unit: str, dim: int = 3) -> tuple[Table, Table, str]:
-    """One large cloud, two small ones, and an outlier in one of these."""
+def tables(unit: str, dim: int = 3) -> tuple[LabelledRows, LabelledRows, str]:
+    """Two neighbouring tables, and in words how they differ: one large cloud, two small ones, an outlier in one of these."""
     rng = np.random.default_rng(0)
     sizes = [600, dim + 3, dim + 3]
     X = rng.standard_normal((sum(sizes), dim))
@@ -58,10 +58,10 @@ def tables(unit: str, dim: int = 3) -> tuple[Table, Table, str]:
         flipped = y.copy()
         flipped[-1] = 1
         name = "an outlier's label flips between the two smallest classes"
-        return Table(X, flipped), Table(X, y), name
+        return LabelledRows(X, flipped), LabelledRows(X, y), name
     moved = X.copy()
     moved[-1] = 0.0
-    return Table(moved, y), Table(X, y), "a record moves from the centre to the edge"
+    return LabelledRows(moved, y), LabelledRows(X, y), "a record moves from the centre to the edge"
 
 
 def attacks(
@@ -79,7 +79,7 @@ def attacks(
 
     laws = ((a.fitted.means, a.mean_noise), (b.fitted.means, b.mean_noise))
     found = [
-        # Positive, which is frequent on the first table, is impossible on the second.
+        # A positive score is frequent on the first table and impossible on the second.
         attack("covariances", lambda m: outside_support(m, b.fitted)),
         attack("means", lambda m: gaussian_ratio(m.means, *laws)),
     ]
@@ -94,7 +94,7 @@ def attacks(
 def realistic_attacks(
     unit: str, epsilon: float, delta: float, trials: int, seed: int | None = None
 ) -> list[Attack]:
-    """The guess of somebody who sees the released mixture and the outlier's row, nothing else."""
+    """The guess of somebody who sees the released mixture and the outlier's row, and nothing else."""
     rng = np.random.default_rng(seed)
     *designs, name = _designs(unit, epsilon, delta)
     x = tables(unit)[1].X[-1]
@@ -147,7 +147,7 @@ def _baseline_attack(
     kind: str, unit: str, epsilon: float, delta: float, trials: int, rng: np.random.Generator
 ) -> Attack:
     """The means that ``published.baseline`` releases when they get most of epsilon."""
-    # Rank-one noise shrinks as the dimension grows.
+    # Rank-one noise shrinks as the dimension grows, so R1SMG is attacked in more dimensions.
     first, second, name = tables(unit, dim=12 if kind == "r1smg" else 3)
     score = rank_one_ratio if kind == "r1smg" else shift
     centers = first.fitted.means, second.fitted.means

@@ -1,8 +1,8 @@
-"""Attack on raw noisy statistics: the likelihood ratio of the answers, where the bound is tight.
+"""Attack on raw noisy statistics: the likelihood ratio of the answers, for which the guarantee is tight.
 
-Exact totals and noise scales are read off the real curator with two probes (no noise, and exactly one
-standard deviation of it), so a wrong sensitivity, scale or budget shows. The noise itself then comes
-in bulk from the real noise source.
+The exact totals and the noise scales are read off the real curator by two probes: a run without noise, and one in
+which every noise is exactly one standard deviation. A wrong sensitivity, scale or budget therefore shows. The noise
+of the attack itself comes in bulk from the real noise source.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from privgmm.errors import BudgetError
 from privgmm.privacy import Curator, NoiseSource, Query
 from privgmm.types import Adjacency, Floats, Integers, Kernel
 
-# What a client learns from a curator: all of its answers in a row.
+# Asks a curator some queries, and gives all of its answers as one vector.
 Client = Callable[[Curator], Floats]
 
-# Independent noises per run; the coordinates of longer answers share them in groups.
+# Independent noise values per run; the coordinates of longer answers share them in groups.
 _COORDINATES = 2
 _DRAW_SCALE = 2.0**40
-# A curator that counts badly would answer for ever.
+# An end for a curator that counts its budget wrongly and would answer for ever.
 _MOST_ANSWERS = 64
 
 
@@ -44,7 +44,7 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What is attacked: (epsilon, delta) for an adjacency, with noise drawn once for all attacks."""
+    """The claim under attack: (epsilon, delta) for an adjacency. ``draws`` is noise drawn once for all attacks."""
 
     adjacency: Adjacency
     epsilon: float
@@ -81,12 +81,12 @@ def standard_shift(client: Client, pair: Pair, claim: Claim) -> Floats:
 
 
 def asks_once(query: Query) -> Client:
-    """All of the budget for one answer."""
+    """A client that spends the whole budget on one answer."""
     return lambda curator: curator.answer(query, curator.mu)
 
 
 def asks_until_refused(query: Query) -> Client:
-    """The same query for 0.7 of mu at a time, then for all that is left."""
+    """A client that asks the same query for 0.7 of mu at a time, then for all that is left."""
 
     def client(curator: Curator) -> Floats:
         found: list[Floats] = []
@@ -104,13 +104,13 @@ def asks_until_refused(query: Query) -> Client:
 
 
 def replays(script: Sequence[tuple[Query, float]]) -> Client:
-    """A fixed list of queries and their shares of mu, as one release asked them."""
+    """A client that asks a fixed list of queries, each for its share of mu, as one release asked them."""
     return lambda curator: np.concatenate([curator.answer(query, mu) for query, mu in script])
 
 
 @dataclass(frozen=True, eq=False)
-class Elsewhere:
-    """A query to rows in other coordinates, put to the rows as they were before."""
+class MappedQuery:
+    """A query about mapped rows, written as a query about the rows before the map: its kernel maps them first."""
 
     query: Query
     mapped: MappedSource
@@ -122,7 +122,7 @@ class Elsewhere:
 
     @property
     def kernel(self) -> Kernel:
-        """The query's kernel after all maps, of which the source holds the last."""
+        """The query's kernel, applied after the map and after those of the sources inside."""
         kernel = self.query.kernel
         source: Source = self.mapped
         while isinstance(source, MappedSource):
@@ -135,12 +135,12 @@ class Elsewhere:
         return self.query.steps
 
     def sensitivity(self, adjacency: Adjacency) -> float:
-        """The query's own: the maps treat each row by itself."""
+        """The query's own sensitivity, because the maps treat each row by itself."""
         return self.query.sensitivity(adjacency)
 
 
 class Watched(Curator):
-    """A curator that also keeps the list of what it was asked, in the coordinates of its first source."""
+    """A curator that also keeps the list of its queries, as queries about the rows of its first source."""
 
     script: tuple[tuple[Query, float], ...] = ()
 
@@ -148,6 +148,6 @@ class Watched(Curator):
         """The curator's answer; what was asked is kept."""
         found = super().answer(query, mu)
         source = self._source
-        asked = Elsewhere(query, source) if isinstance(source, MappedSource) else query
+        asked = MappedQuery(query, source) if isinstance(source, MappedSource) else query
         self.script = (*self.script, (asked, mu))
         return found

@@ -1,4 +1,4 @@
-"""Scores: what tells two neighbours apart in what is published, and what somebody guesses who knows one row."""
+"""Scores: numbers that tell two neighbours apart by what is published, or by which somebody who knows one row guesses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ import numpy as np
 from privgmm.model import Mixture
 from privgmm.types import Floats
 
-# A class of weight zero or a far point would be an infinity, which cannot be ranked.
+# A class of weight zero or a far point would give an infinite score, which cannot be ranked.
 _FAR = 1e6
+# With fewer runs, even a score that betrays D every time would not refute epsilon = 1.
+FEWEST_RUNS = 20
+# Less than any difference between scores that means something.
+_COIN = 1e-9
+
+
+def tossed(scores: Sequence[float], rng: np.random.Generator) -> Floats:
+    """The scores with ties broken at random: a tie would count as a loss, so the attacker tosses a coin instead."""
+    return np.asarray(np.array(scores) + _COIN * rng.random(len(scores)))
 
 
 def outside_support(released: Mixture, fitted: Mixture) -> float:
@@ -55,7 +64,7 @@ def rank_one_ratio(means: Floats, first: Floats, second: Floats) -> float:
 
 
 def parameters(mixture: Mixture) -> Floats:
-    """All parameters as one vector; scales on a logarithmic axis."""
+    """All parameters as one vector, variances on a logarithmic scale."""
     diagonal = np.log(np.diagonal(mixture.covariances, axis1=1, axis2=2))
     lower = np.tril_indices(mixture.dim, -1)
     return np.concatenate(
@@ -76,7 +85,7 @@ def trained(low: Sequence[Mixture], high: Sequence[Mixture]) -> tuple[Floats, Fl
 
     half = min(len(low), len(high)) // 2
     features = [np.stack([parameters(m) for m in side]) for side in (low, high)]
-    # Ranks: released covariances have heavy tails.
+    # Features are replaced by their ranks, because released covariances have heavy tails.
     model = make_pipeline(
         QuantileTransformer(n_quantiles=min(half, 200), output_distribution="normal"),
         LogisticRegression(C=0.1, max_iter=500),

@@ -25,7 +25,7 @@ FALSE_ALARMS = (1e-2, 1e-3)
 class Rate:
     """A measured probability with its Clopper-Pearson interval, and what no attack may exceed.
 
-    ``limit`` is the ceiling as far as the runs tell: false alarms are counted, not known.
+    ``limit`` is the ceiling plus what may be chance: the rate of false alarms is itself estimated from the runs.
     """
 
     value: float
@@ -46,7 +46,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Success:
-    """One line of the table of attacks. ``hits``: share of true alarms at few false ones."""
+    """One line of the table of attacks. ``hits``: the share of true alarms, by the allowed share of false ones."""
 
     query: str
     attacker: str
@@ -95,7 +95,7 @@ def best_accuracy(epsilon: float, delta: float, gaussian: bool) -> float:
 
 
 def successes(attacks: Sequence[Attack], epsilon: float, delta: float) -> list[Success]:
-    """Thresholds are chosen on one half of the runs and judged on the other.
+    """How often each attack is right. Its threshold is chosen on one half of the runs and judged on the other.
 
     All intervals hold together with probability CONFIDENCE (Bonferroni).
     """
@@ -105,7 +105,7 @@ def successes(attacks: Sequence[Attack], epsilon: float, delta: float) -> list[S
 
 def _success(attack: Attack, epsilon: float, delta: float, alpha: float) -> Success:
     half = min(attack.low.size, attack.high.size) // 2
-    # Which way a score points is learnt as well.
+    # Whether large scores speak for D or for D' is learnt from the first half too.
     upward = np.mean(attack.high[:half]) >= np.mean(attack.low[:half])
     low, high = (side if upward else -side for side in (attack.low, attack.high))
     chosen, rest = (low[:half], high[:half]), (low[half : 2 * half], high[half : 2 * half])

@@ -19,14 +19,14 @@ from privgmm.types import Floats
 
 Counts = NDArray[np.integer[Any]] | int
 
-# Candidate thresholds: enough for the tail, few enough to be free.
+# Candidate thresholds: enough to resolve the tail, few enough to cost no time.
 _CANDIDATES = 400
 # From here on the normal limit of the Mann-Whitney statistic is trusted.
 _MANY_RUNS = 5000
 _EXTREME_AREA = 0.95
 # All bounds of one audit hold together with this probability.
 CONFIDENCE = 0.998
-# Where both tests apply, the whole curve is the stronger one and gets most of the error.
+# Where both tests apply, the one of the whole ROC curve is stronger, and the one of a single event gets only this share of the error.
 _EVENT_SHARE = 0.1
 
 
@@ -91,7 +91,7 @@ def _area_lower(low: Floats, high: Floats, alpha: float) -> float:
 
     Disjoint pairs make an exact binomial test. With many runs, all pairs (Mann-Whitney, with the
     variance of DeLong et al. 1988) do better as long as the curve is not extreme; its normal limit
-    gets most of alpha and a fiftieth more z than it asks for.
+    gets most of alpha, and its z is made a fiftieth larger for safety.
     """
     wins = int((high > low).sum())
     if low.size < _MANY_RUNS:
@@ -121,7 +121,7 @@ class Attack:
     """Scores of outputs on D (``low``) and on its neighbour D' (``high``).
 
     ``gaussian``: the claim under attack is mu-GDP, which the whole ROC curve can refute; otherwise
-    it is only (epsilon, delta)-DP. ``attacker``: "informed" knows the code and every other row.
+    it is only (epsilon, delta)-DP. ``attacker``: one that is "informed" knows the code and every other row.
     """
 
     query: str

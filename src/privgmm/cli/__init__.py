@@ -1,4 +1,4 @@
-"""The ``privgmm`` command. Bad input: one sentence on stderr and exit 2; never a traceback."""
+"""The ``privgmm`` command. Bad input ends it with one sentence on stderr and exit code 2, never with a traceback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(*_COLLECT)
     # Windows has no SIGHUP.
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        # Whoever ignores a signal (nohup) goes on ignoring it.
+        # A process that was told to ignore a signal (nohup) goes on ignoring it.
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _terminate)
     code = run(arguments)
@@ -51,7 +51,7 @@ def run(arguments: list[str] | None = None) -> int:
                 warnings.filterwarnings("always", category=category)
             warnings.showwarning = _show_warning
             outcome = command()(arguments, prog_name="privgmm", standalone_mode=False)
-        # Here, where a failure can be told; Python would try, and complain, after the end.
+        # Flushed here, where a failure can still become one sentence; Python would flush at exit and print a traceback.
         sys.stdout.flush()
     except InputError as problem:
         return _refuse(str(problem))
@@ -70,14 +70,14 @@ def run(arguments: list[str] | None = None) -> int:
         return _refuse(f"Cannot go on: {problem.strerror or 'the system reports a failure'}.")
     except Exception as problem:
         return _unexpected(problem)
-    # The parser turns Ctrl-C into this code and says nothing.
+    # The parser turns Ctrl-C into exit code 130 and prints nothing.
     if outcome == 130:
         return _say(INTERRUPTED, 130)
     return outcome if isinstance(outcome, int) else 0
 
 
 def _forget_output() -> None:
-    """What could not be printed must not be tried again when Python ends."""
+    """Drop what could not be printed, so that Python does not try, and fail, once more at exit."""
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         return
@@ -97,7 +97,7 @@ def _unexpected(problem: Exception) -> int:
         return 0
     if callable(message):
         words = " ".join(str(message()).split()).replace("Value error, ", "")
-        # The command that was meant has the help that is needed.
+        # The help of the subcommand that was typed, not that of the whole program.
         path = getattr(getattr(problem, "ctx", None), "command_path", "privgmm")
         return _refuse(f"{words} See {path} --help.")
     if type(problem).__name__ == "Abort":

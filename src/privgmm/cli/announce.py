@@ -1,4 +1,4 @@
-"""What a release is about to use, said to whoever sits at the terminal before noise is drawn."""
+"""What a release is about to use, shown to the person at the terminal before any noise is drawn."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _OF_PERSONS = {
 def announce(options: ReleaseOptions, table: TableFile, schema: Schema) -> None:
     """Show columns, kinds, classes and what is protected, and ask whether to go on.
 
-    Only where somebody is there to read and answer: scripts and pipes go on in silence. A diagnosis
-    has the question after it.
+    It asks only where somebody can read and answer: scripts and pipes go on in silence. With ``--diagnose`` the
+    question comes after the diagnosis.
     """
     if not _somebody_there():
         return
@@ -36,7 +36,7 @@ def announce(options: ReleaseOptions, table: TableFile, schema: Schema) -> None:
 
 
 def confirm() -> None:
-    """Ask whoever sits at the terminal whether to go on, before anything is spent."""
+    """Ask the person at the terminal whether to go on, before anything is spent."""
     if not _somebody_there():
         return
     print("Release this? [Y/n] ", end="", file=sys.stderr, flush=True)
@@ -49,7 +49,7 @@ def _somebody_there() -> bool:
 
 
 def lines(options: ReleaseOptions, table: TableFile, schema: Schema) -> list[str]:
-    """What is to be released, one line a fact; names alone, no row is read."""
+    """What is to be released, one fact per line. Only names are used; no row is read."""
     from privgmm.cli.stated import listed
     from privgmm.data.reading import describe
 

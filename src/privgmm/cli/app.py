@@ -1,4 +1,4 @@
-"""The commands and their options; each body imports what it needs, so that --help is instant."""
+"""The commands and their options. Each body imports what it needs when it runs, so that --help is instant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``privgmm audit``: try to refute a claim; a table, a picture, or JSON."""
+"""``privgmm audit``: try to refute a privacy claim, and show the outcome as a table, a picture or JSON."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def print_guesses(mechanism: str, unit: str, guesses: Sequence[Success]) -> None
 
 
 def _cells(rate: Rate | None) -> tuple[str, str]:
-    """Per cent: value and interval, then the ceiling; nothing where the runs were too few."""
+    """A rate in per cent with its interval, and its ceiling; empty where there were too few runs."""
     if rate is None:
         return "", ""
     value, low, high = (100 * part for part in (rate.value, rate.low, rate.high))

@@ -1,4 +1,4 @@
-"""``privgmm ledger``: one data set's budget as a table, and what changes it."""
+"""``privgmm ledger``: show the budget of one data set, set it, and write down releases made elsewhere."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ app = typer.Typer(
 File = Annotated[Path, typer.Option("--ledger", help="The ledger's file (SQLite).")]
 
 
-class Unit(StrEnum):
-    """What a ledger's budget is about."""
+class BudgetUnit(StrEnum):
+    """What a ledger's budget protects."""
 
     LABEL = "label"
     RECORD = "record"
     PERSON = "person"
 
 
-class AdjacencyName(StrEnum):
+class SpentAdjacency(StrEnum):
     """Which neighbours a spend protects."""
 
     REPLACE = "replace"
@@ -39,9 +39,12 @@ class AdjacencyName(StrEnum):
     LABEL = "label"
 
 
-UnitOption = Annotated[Unit | None, typer.Option(help="What is protected; else as the ledger.")]
+UnitOption = Annotated[
+    BudgetUnit | None, typer.Option(help="What is protected; else as the ledger.")
+]
 AdjacencyOption = Annotated[
-    AdjacencyName | None, typer.Option(help="Of records or persons; label: all labels of a person.")
+    SpentAdjacency | None,
+    typer.Option(help="Of records or persons; label: all labels of a person."),
 ]
 
 
@@ -99,12 +102,14 @@ def spend(
     _print_rest(ledger)
 
 
-def _protected(unit: Unit | None, adjacency: AdjacencyName | None) -> tuple[str | None, str | None]:
+def _protected(
+    unit: BudgetUnit | None, adjacency: SpentAdjacency | None
+) -> tuple[str | None, str | None]:
     from privgmm.errors import InputError
 
-    if adjacency is not None and unit in (None, Unit.LABEL):
+    if adjacency is not None and unit in (None, BudgetUnit.LABEL):
         raise InputError("An adjacency goes with --unit record or --unit person.")
-    if adjacency is AdjacencyName.LABEL and unit is not Unit.PERSON:
+    if adjacency is SpentAdjacency.LABEL and unit is not BudgetUnit.PERSON:
         raise InputError("The adjacency label goes with --unit person; else say --unit label.")
     return unit and unit.value, adjacency and adjacency.value
 
@@ -160,7 +165,7 @@ def _cost(total: Total, delta: float) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without control characters, which could rewrite the terminal."""
+    """The text without control characters, which could rewrite the terminal."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 

@@ -1,4 +1,4 @@
-"""Options of commands: those that several share, the words that an option may have, and the long command lines."""
+"""Options of the commands: those that several commands share, the words an option may have, and all options of release and plan."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Neighbours(StrEnum):
 
 
 class ObjectiveName(StrEnum):
-    """What the release is closest in."""
+    """Which divergence from the fit a release keeps small."""
 
     BALANCED = "balanced"
     PAPER = "paper"
@@ -67,7 +67,7 @@ class ShapeName(StrEnum):
 
 
 class OnBadRow(StrEnum):
-    """What becomes of unusable rows."""
+    """What happens to unusable rows."""
 
     REFUSE = "refuse"
     DROP = "drop"
@@ -112,7 +112,7 @@ Overwrite = Annotated[
 class ReleaseOptions:
     """The command line of ``privgmm release``, each option once.
 
-    What ``privgmm.release`` takes under the same name and as it is goes there by its name.
+    An option that ``privgmm.release`` takes under the same name is handed on by that name (``cli.release``).
     """
 
     data: Annotated[Path, typer.Argument(help=TABLE)]
@@ -253,7 +253,7 @@ class PlanOptions:
 def taking(
     options: type[Options],
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """A command whose options are the fields of a dataclass."""
+    """A decorator that makes the fields of a dataclass the options of a command."""
 
     def command(body: Callable[[Options], None]) -> Callable[..., None]:
         def run(**given: Any) -> None:

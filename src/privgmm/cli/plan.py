@@ -74,7 +74,7 @@ def question(options: PlanOptions) -> Question:
 
 
 def _ranges(options: PlanOptions, schema: Schema) -> Ranges | None:
-    """Ranges of the columns, if all are stated; categories are rehearsed as numbers from 0 to 1."""
+    """The ranges of the columns, or None unless all are stated; categories are rehearsed as numbers from 0 to 1."""
     from privgmm.plan import Ranges
 
     bounds = bounds_of(options.bounds)
@@ -149,7 +149,7 @@ def _with_progress(question: Question) -> list[Forecast]:
 
 
 def sentences(question: Question, rows: list[Forecast]) -> list[str]:
-    """What to expect, in words: one paragraph a row, and what was invented."""
+    """What to expect, in words: one paragraph per forecast, and a last one on the tables that were invented."""
     from privgmm.curate.opened import RISKY
 
     where = "" if question.unit == "label" else f", {_region(question)}"
@@ -224,7 +224,7 @@ def _print_table(question: Question, rows: list[Forecast]) -> None:
 
 
 def _kl(value: float) -> str:
-    """A dash where invented classes have too few rows for covariances of their own."""
+    """KL as text; a dash where invented classes have too few rows for covariances of their own."""
     return "-" if math.isnan(value) else f"{value:.3g}"
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from privgmm.ledger import Charge
 
 
-# Options that are read from texts and files, or stand for something that is made of them.
+# Options that are not handed on as typed: their texts and files are read first (``_read`` and ``run``).
 _READ = {
     "columns", "classes", "bounds", "center", "components_per_class", "schema", "ledger", "diagnose",
 }  # fmt: skip
@@ -89,7 +89,7 @@ def run(options: ReleaseOptions) -> None:
 
 
 def _telling(options: ReleaseOptions, watch: Watch) -> Callable[[tuple[str, ...]], None]:
-    """Shows a diagnosis and, where somebody can answer, asks before anything is spent."""
+    """A function that shows a diagnosis and, where somebody can answer, asks before anything is spent."""
 
     def tell(sentences: tuple[str, ...]) -> None:
         with watch.still():
@@ -111,7 +111,7 @@ def _charge(options: ReleaseOptions, table: TableFile) -> Charge | None:
 
 @contextmanager
 def _telling_what_was_spent(charge: Charge | None) -> Iterator[None]:
-    """Whoever interrupts a release, or loses it to a full disk, hears what it has cost already."""
+    """Tell a user who interrupts a release, or loses it to a full disk, what the ledger was charged already."""
     try:
         yield
     except InputError as problem:
@@ -121,7 +121,7 @@ def _telling_what_was_spent(charge: Charge | None) -> Iterator[None]:
         raise InputError(f"{problem} {spent}") from None
     except (KeyboardInterrupt, Terminated) as stop:
         spent = "" if charge is None else _spent(charge) or "Nothing was spent."
-        # A kind of its own: the parser swallows KeyboardInterrupt.
+        # An exception class of our own, because the parser swallows KeyboardInterrupt.
         raise Terminated(spent, stop.code if isinstance(stop, Terminated) else 130) from None
 
 
@@ -140,7 +140,7 @@ def _spent(charge: Charge) -> str:
 
 
 def _print_rest(charge: Charge) -> None:
-    """What is left; the release stands, so a ledger that cannot be read now is no failure of it."""
+    """Print what is left of the budget. The release is made, so a ledger that cannot be read now is no failure."""
     try:
         rest = [budget.words for budget in charge.ledger.budgets()]
     except InputError as problem:
@@ -150,7 +150,7 @@ def _print_rest(charge: Charge) -> None:
 
 
 def _check_classes(options: ReleaseOptions, schema: Schema) -> None:
-    """Names read from private labels are published without protection: only if the user says so."""
+    """Refuse to read class names from private labels, which publishes them unprotected, unless the user asks for it."""
     stated = options.classes is not None or schema.classes is not None
     labelled = options.label is not None or schema.label is not None
     if options.classes_from_data and stated:
@@ -166,7 +166,7 @@ def _check_classes(options: ReleaseOptions, schema: Schema) -> None:
 
 
 def _by_name(options: ReleaseOptions) -> dict[str, Any]:
-    """What ``privgmm.release`` takes by the same name and as it is."""
+    """The options that ``privgmm.release`` takes by the same name and as they were typed."""
     from privgmm.curate.request import ReleaseRequest
 
     taken = {option.name for option in fields(ReleaseRequest)} - _READ
@@ -175,7 +175,7 @@ def _by_name(options: ReleaseOptions) -> dict[str, Any]:
 
 
 def _read(options: ReleaseOptions, table: TableFile) -> dict[str, Any]:
-    """What the command line says in texts and files."""
+    """The options whose texts and files must be read first, as ``privgmm.release`` takes them."""
     paper = {
         "smoothing": options.smoothing,
         "method": options.solver and options.solver.value,
@@ -204,12 +204,12 @@ def _client(options: ReleaseOptions) -> AbstractContextManager[Any]:
 
 
 def _per_class(text: str) -> Any:
-    """A number or "auto", as ``privgmm.release`` takes and checks them."""
+    """A number, or else the text itself, such as "auto"; ``privgmm.release`` checks it."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text
 
 
 def _steps(text: str | None) -> list[Any]:
-    """log,standardise,pca:5 -- or a JSON file of steps with public parameters."""
+    """The steps of a text such as log,standardise,pca:5, or of a JSON file with public parameters."""
     if text is None:
         return []
     if text.endswith(".json"):

@@ -24,7 +24,7 @@ def show(path: Path, as_json: bool, registry: bool) -> None:
         raise InputError("Choose one of --json and --registry.")
     release = Release.load(path)
     if registry:
-        from privgmm.releases.statement import registry_yaml
+        from privgmm.releases.registry import registry_yaml
 
         print(registry_yaml(release), end="")
         return
@@ -69,7 +69,7 @@ def run(
 
 
 def _rows(release: Release, reference: TableFile, label: str) -> tuple[Floats, Labels]:
-    """The private rows as the release read them: its columns as stated, and bad rows by its rule."""
+    """The private rows, read as the release read them: its stated columns, and its rule for bad rows."""
     from privgmm.curate.statement import DROPPED, DROPPED_CELLS
     from privgmm.data.opening import open_rows
 

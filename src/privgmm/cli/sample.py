@@ -46,7 +46,7 @@ def run(
     total = n * release.mixture.n_classes if per_class else n
     if output.suffix.lower() == ".xlsx":
         check_sheet(total)
-    # Eight bytes a number in Parquet and about twice as many in CSV.
+    # A number takes eight bytes in Parquet and about sixteen in CSV.
     if 8 * total * len(release.feature_names) > shutil.disk_usage(output.parent).free:
         raise InputError(f"{total:,} rows do not fit where {output} should be; ask for fewer.")
     with counting(f"Sampling {total:,} rows", total) as progress, whole_file(output) as temporary:
@@ -63,7 +63,7 @@ def run(
 
 
 def _stated(release: Release, schema: Schema) -> Release:
-    """The release with ranges, integers and decimals of a schema file, for one whose own file states none."""
+    """The release with the ranges, integers and decimals of a schema file, where its own file states none."""
     if release.encoding is not None:
         raise InputError("This release holds what was stated of its columns; leave --schema out.")
     by_name = {column.name: column for column in schema.columns}
@@ -75,7 +75,7 @@ def _stated(release: Release, schema: Schema) -> Release:
 
 
 def _given(text: str | None) -> dict[str, str] | None:
-    """COLUMN=VALUE,...; a pair with a comma in it stands in double quotes, and COLUMN= asks for a missing cell."""
+    """The conditions of COLUMN=VALUE,...: a pair that contains a comma stands in double quotes, and COLUMN= asks for a missing cell."""
     if text is None:
         return None
     pairs = [pair.partition("=") for pair in listed(text) or []]
@@ -85,7 +85,7 @@ def _given(text: str | None) -> dict[str, str] | None:
 
 
 def _formulas(release: Release) -> bool:
-    """Whether a text that goes into cells begins as a formula does; numbers such as -1 do not count."""
+    """Whether some text that goes into cells begins as a formula does; numbers such as -1 do not count."""
     levels = (level for column in release.columns for level in column.levels)
     texts = (*release.feature_names, release.label_name, *release.mixture.classes, *levels)
     return any(isinstance(text, str) and text.startswith(_FORMULA_STARTS) for text in texts)

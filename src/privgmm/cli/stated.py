@@ -1,4 +1,4 @@
-"""What is stated on the command line: a table, lists of names, bounds, a center; and the schema file that asks for it."""
+"""What the command line states about a table: its file, lists of names, bounds, a center; and ``privgmm schema``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def bounds_of(text: str | None) -> Any:
 
 
 def center_of(path: Path) -> list[float]:
-    """The numbers of a one-row CSV file, a header being allowed."""
+    """The numbers of a one-row CSV file, which may have a header."""
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
         return [float(cell) for cell in lines[-1].split(",")]
@@ -63,7 +63,7 @@ def center_of(path: Path) -> list[float]:
 
 
 def table_of(data: Path, separator: str, decimal: str, encoding: str) -> TableFile:
-    """The table behind DATA; of ``-`` all of standard input, which is kept in memory and never written down."""
+    """The table behind DATA. ``-`` stands for standard input, which is kept in memory and never written to disk."""
     options = CsvOptions(separator, decimal, encoding)
     if str(data) != "-":
         return TableFile(str(data), options)

@@ -1,4 +1,4 @@
-"""The terminal: text made fit for it, progress on it and silence in a pipe, and how a command is stopped from there."""
+"""The terminal: text made safe for it, progress lines (none in a pipe), and the exception of a command that is stopped."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def plain(text: object) -> str:
 
 
 def forgive_encodings() -> None:
-    """Escape on stdout what its encoding lacks, as Python does on stderr.
+    """Escape characters that the encoding of stdout lacks, as Python does on stderr.
 
-    A release that is written must not end in a complaint that its name cannot be printed.
+    Otherwise a release that was made and written would end with an error, because its name cannot be printed.
     """
     change = getattr(sys.stdout, "reconfigure", None)
     if change is not None:
@@ -39,9 +39,9 @@ def working(what: str) -> Iterator[None]:
 
 
 class Watch:
-    """What is being done, the part of the budget that is spent, and rows that were passed over.
+    """Shows the current stage, the part of the budget that is spent, and the rows passed over.
 
-    On a terminal one moving line; elsewhere nothing.
+    It is one moving line on a terminal, and nothing elsewhere.
     """
 
     def __init__(self, status: Any = None) -> None:
@@ -50,16 +50,16 @@ class Watch:
 
     @property
     def told(self) -> dict[str, Any]:
-        """How ``privgmm.release`` is to tell how far it is; not at all where nobody sees it."""
+        """The callbacks by which ``privgmm.release`` reports its progress; none where nobody would see it."""
         return {} if self._status is None else {"progress": self.passed, "stage": self.stage}
 
     def stage(self, words: str, spent: float) -> None:
-        """Now ``words`` is done, and so much of the budget, 0 to 1, is spent."""
+        """The stage ``words`` begins, and the part ``spent`` of the budget, 0 to 1, is spent."""
         self._words, self._spent, self._rows = words, spent, 0
         self._show()
 
     def passed(self, rows: int) -> None:
-        """So many more rows were passed over."""
+        """Count ``rows`` further rows that were passed over."""
         self._rows += rows
         self._show()
 
@@ -70,7 +70,7 @@ class Watch:
 
     @contextlib.contextmanager
     def still(self) -> Iterator[None]:
-        """Leave the terminal to somebody else, e.g. to ask a question."""
+        """Stop the moving line while the block runs, e.g. to ask a question."""
         if self._status is None:
             yield
             return
@@ -110,7 +110,7 @@ def counting(what: str, total: int) -> Iterator[Progress]:
 class Terminated(BaseException):
     """The process was asked to end; raised so that temporary files are removed on the way out.
 
-    ``spent`` says what a ledger was charged before; ``code`` is the exit code.
+    ``spent`` says what the ledger was charged before that; ``code`` is the exit code.
     """
 
     def __init__(self, spent: str = "", code: int = 143) -> None:

@@ -1,4 +1,4 @@
-"""From private rows to a release: checks, the ledger's charge, a mechanism, its statement."""
+"""From private rows to a release: check the request, charge the ledger, run a mechanism, write the statement."""
 
 from privgmm.curate.publish import release
 

@@ -1,4 +1,4 @@
-"""For the holder's eyes only: what part of the rows the stated bounds clip. Exact, private, never in a release."""
+"""What part of the rows the stated bounds clip: exact, private numbers for the holder of the table, never part of a release."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from privgmm.model.columns import ABSENT
 from privgmm.types import Codes, Floats, Integers
 
 _PRIVATE = "These numbers are private: do not publish them, nor bounds that were chosen by them."
-# So many columns are named, those that clip most first.
+# At most this many columns are named, those that clip most rows first.
 _LISTED = 10
 
 
 @dataclass(frozen=True, eq=False)
 class OutsideKernel:
-    """Rows; rows beyond the region; rows beyond it in each column alone (``extent`` from the middle)."""
+    """Counts all rows, the rows outside the region, and for each column the rows farther than ``extent`` from its middle."""
 
     region: Region
 
     def __call__(self, X: Floats, codes: Codes) -> Integers:
         """(2 + d,) totals over the rows X (n, d)."""
         unit = self.region.to_unit(X)
-        # A hair of tolerance: values on the bounds, as integers often are, lie inside.
+        # The tolerance keeps values that lie on the bounds, as integers often do, inside in spite of rounding.
         beyond = (np.abs(unit) > self.region.extent * (1 + 1e-12)) & (X != ABSENT)
         if self.region.extent == 1:  # a ball: columns inside do not make a row inside
             outside = (unit**2).sum(axis=1) > 1 + 1e-12
@@ -35,7 +35,7 @@ class OutsideKernel:
 
 
 def diagnosis(request: OpenedRequest) -> tuple[str, ...]:
-    """Sentences on what was clipped and what counted for nothing; of private rows, without any noise."""
+    """Sentences on how many rows are clipped and how many count for nothing, computed exactly from private rows."""
     if request.region is None:
         return ("Nothing is clipped at label level, where features are public.",)
     total = request.source.total(OutsideKernel(request.region))

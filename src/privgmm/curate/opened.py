@@ -27,18 +27,18 @@ from privgmm.transform.prepare import Prepared, check_record_steps, prepare
 from privgmm.types import Adjacency, ClassName, PersonUnit, Unit
 
 # A mechanism that publishes each row with probability delta is (0, delta)-private, and publishes
-# N delta rows on average: the usual advice is delta << 1/N, and a tenth is the least of "far below".
+# N delta rows on average. The usual advice is therefore delta << 1/N; from N delta = 0.1 on we warn.
 RISKY = 0.1
 _LONGEST_NAME = 120
 # Whole numbers of at least this size are not all doubles (RFC 8785, section 3.2.2.3).
 _EXACT = 2**53
-# Shares of rows are multiples of 2^-20 (``privacy.curator``): of more rows each would count for nothing.
+# Shares of rows are multiples of 2^-20 (``privacy.curator``): each row of a person with more rows would count for nothing.
 _MOST_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedRequest:
-    """What was asked, and the rows it is about.
+    """A request together with its rows.
 
     asked : the options as they were given
     rows : the table, open
@@ -46,7 +46,7 @@ class OpenedRequest:
     steps : preprocessing that is wanted
     columns : the features as stated
     labelled : whether rows have labels
-    plain : whether every cell is a number, no column having categories or missing cells
+    plain : whether every cell is a number, so that no column has categories or missing cells
     person : whose rows are protected together; None where every row is its own
     region : record level: where rows may lie, made of ``stated``
     prepared : at label level the preprocessed rows, a function of public features, made before anything is paid
@@ -80,7 +80,7 @@ class OpenedRequest:
 
     @property
     def by_column(self) -> tuple[str, ...]:
-        """What to call each feature: its name, or x0, x1, ..."""
+        """The name of each feature for messages: its own, or x0, x1, ..."""
         return self.names or tuple(f"x{j}" for j in range(self.source.dim))
 
     @property
@@ -90,7 +90,7 @@ class OpenedRequest:
 
     @property
     def source(self) -> Source:
-        """The rows, to be added up."""
+        """The rows, as a source that adds up kernels over them."""
         return self.rows.source
 
     @property
@@ -107,11 +107,11 @@ class OpenedRequest:
 
     @property
     def public_units(self) -> int | None:
-        """The number of rows or persons that count, if public.
+        """The number of rows or persons that count, or None where that number is protected.
 
-        Under add-remove it is protected. Under replace the public number counts the dropped ones
-        too, and how many of them count is protected; so is the number of rows where persons are
-        exchanged. At label level who and what is usable is a function of the public features.
+        Under add-remove it is protected. Under replace the number of all rows is public, but if bad rows are
+        dropped, how many of them count is protected; so is the number of rows where whole persons are
+        exchanged. At label level it is public, because the public features decide which rows are usable.
         """
         return None if self.hides_number else self.source.n_units
 
@@ -132,8 +132,8 @@ class OpenedRequest:
 
 
 class Made(NamedTuple):
-    """What a mechanism made of a request: the mixture, its statement, the preprocessing that belongs to it, how far
-    off it may be, the components of its classes, and the shapes of its columns."""
+    """The result of a mechanism for a request: the mixture, its statement, the preprocessing that belongs to it, its
+    errors, the components of its classes, and the shapes of its columns."""
 
     mixture: Mixture
     guarantee: Guarantee
@@ -250,15 +250,15 @@ def checked(request: OpenedRequest) -> OpenedRequest:
 
 
 def _check_names(request: OpenedRequest) -> None:
-    """A release file is read by other languages too, whose numbers hold whole ones up to 2^53 exactly."""
+    """Refuse class names that other languages cannot read back: their whole numbers are exact up to 2^53 only."""
     if any(type(name) is int and abs(name) >= _EXACT for name in request.classes):
         raise InputError("Class names beyond 2^53 must be texts; state the class list as texts.")
 
 
 def warn_of_delta(request: OpenedRequest, n_units: float | None) -> None:
-    """delta is the probability of any failure, a full disclosure of one row too: N delta is to be small.
+    """Warn where N delta is not small: delta bounds the probability of any failure, even that a row is disclosed in full.
 
-    ``n_units``, the number of rows or persons, is public or noisy; None where it is neither (yet).
+    ``n_units`` is the number of rows or persons, public or noisy; None as long as it is neither.
     """
     if n_units is not None and request.asked.delta * n_units > RISKY:
         one, many = ("row", "rows") if request.person is None else ("person", "persons")
@@ -269,14 +269,14 @@ def warn_of_delta(request: OpenedRequest, n_units: float | None) -> None:
 
 
 def _caution(sentence: str) -> None:
-    # From here to the caller of privgmm.release.
+    # Five frames up is the caller of privgmm.release.
     warnings.warn(sentence, CautionWarning, stacklevel=5)
 
 
 def person_unit(
     person: Any, count: str, max_rows: int | None
 ) -> tuple[PersonUnit | None, NDArray[Any] | None]:
-    """Whose rows are protected together, and one id per row where they are no column of the table."""
+    """Whose rows are protected together, and the ids (one per row) where they were given beside the table."""
     if person is None:
         if count == "rows" or max_rows is not None:
             raise InputError(
@@ -294,7 +294,7 @@ def person_unit(
     )
     given = isinstance(person, str)
     name = person if given else getattr(person, "name", None)
-    # The column's name stands in sentences of the statement.
+    # The column's name becomes part of sentences of the statement, so it must be printable and short.
     name = "person" if not given and not isinstance(name, str) else str(name)
     if not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
         raise InputError("The column of persons has a name that cannot be printed; rename it.")

@@ -1,4 +1,4 @@
-"""The proven route: a curator over the prepared rows, a mechanism that only asks it, a statement."""
+"""The proven route: a curator holds the prepared rows, a mechanism asks it queries, and a statement says what that is worth."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _prepared(request: OpenedRequest, curator: Curator) -> Rows:
 
 
 def _encoded(request: OpenedRequest) -> Rows:
-    """Categories and missing cells of public features as numbers; the map is a function of these features alone."""
+    """Public features with categories and missing cells as numbers; the encoding is chosen from these features alone."""
     from privgmm.proven.label import public_encoding
 
     encoding = public_encoding(request.rows.features, request.columns)
@@ -169,17 +169,17 @@ def _estimate(request: OpenedRequest, rows: Rows, curator: Curator) -> Estimate:
 
 
 def _steps(request: OpenedRequest, rows: Rows) -> tuple[float | None, ...]:
-    """Distances between values of the model's columns (of the stated ones, where these are encoded)."""
+    """The distances between values, by column of the model (by stated column, where columns are encoded)."""
     if rows.steps:
         return (None,) * rows.source.dim
     return tuple(column.step for column in request.columns)
 
 
 def _grid(columns: tuple[Column, ...], region: Region) -> Grid | None:
-    """Bins for columns whose ranges were stated, whole steps each where steps were too; None without ranges."""
+    """Bins for columns whose ranges were stated; each is a whole number of steps wide where steps were stated. None without ranges."""
     if any(column.lo is None for column in columns):
         return None
-    # Imported here, as every mechanism is: a release loads the one that it runs.
+    # Imported here, as every mechanism is, so that a release loads only the one that it runs.
     from privgmm.proven.record.rounds import step_grid
 
     low, high, step = np.array(

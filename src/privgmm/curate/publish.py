@@ -1,4 +1,4 @@
-"""``privgmm.release``: from private rows to a release, the one way through the house."""
+"""``privgmm.release``: check a request, charge the ledger, run a mechanism, and put the release together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 def _with_arguments_of(
     request: Callable[Arguments, ReleaseRequest],
 ) -> Callable[[Callable[..., Result]], Callable[Arguments, Result]]:
-    """A function that takes what a request takes, so that its arguments are listed and explained in one place."""
+    """Give a function the signature and the documentation of a request, so that its arguments are listed in one place only."""
 
     def told(function: Callable[..., Result]) -> Callable[Arguments, Result]:
         explained = inspect.getdoc(request) or ""
@@ -43,7 +43,7 @@ def release(*given: Any, **options: Any) -> Release:
     if asked.mechanism == "proven":
         run = proven
     else:
-        # Imported here: nobody who runs the proven mechanism needs the paper's.
+        # Imported here, because a proven release does not need the paper's mechanism.
         from privgmm.curate.published import check_published
         from privgmm.curate.published import published as run
 
@@ -80,9 +80,9 @@ def _charge(charge: Charge, request: OpenedRequest, digest: str) -> None:
 
 
 def public_digest(request: OpenedRequest) -> str:
-    """For the ledger: column names, the stated class list and the stated bounds, and no row.
+    """A digest by which the ledger knows the table again: of column names, stated classes and stated bounds, never of rows.
 
-    A class list that was read from the labels is private and left out.
+    A class list that was read from the labels is private and is left out.
     """
     stated = request.labelled and not request.rows.classes_from_data
     bounds = None

@@ -1,4 +1,4 @@
-"""The published route: the paper's mechanism as printed, stamped for what it is."""
+"""The published route: the paper's mechanism as printed, with a statement that its guarantee is not proven."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from privgmm.transform import Step
 from privgmm.transform.prepare import prepare
 from privgmm.types import Floats
 
-# The paper treats each way in which a table can differ by a record apart (section IV-C).
+# The paper treats replacing, removing and adding a record as separate cases (section IV-C).
 _RECORD = {"replace": "record-change", "remove": "record-remove", "add": "record-add"}
 _KMEANS = (
     "Labels by K-means, the paper's footnote 1: they are computed from the features, unprotected, so "

@@ -1,4 +1,4 @@
-"""What a release is asked for: every option once, with its default and its meaning, and what a schema adds to it."""
+"""The request for a release: every option once, with its default, its meaning and its check, and what a schema adds to it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from privgmm.transform import Step
 from privgmm.types import ClassName, Stage, Unit
 
 MechanismName = Literal["proven", "published"]
-# "add" and "remove" alone are of the published method, which treats them apart.
+# "add" and "remove" alone belong to the published method, which treats them separately.
 RecordAdjacency = Literal["replace", "add-remove", "add", "remove"]
 
-# The words that an option may have, after how a refusal calls it.
+# How a refusal calls an option, and the words that the option may have.
 _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "unit": ("The unit", ("label", "record")),
     "mechanism": ("The mechanism", ("proven", "published")),
@@ -40,7 +40,7 @@ _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
 # No repr: it would show private rows.
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleaseRequest:
-    """A release as it is asked for by ``privgmm.release``, the estimator and the command line.
+    """A request for a release, as ``privgmm.release``, the estimator and the command line make it.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ class ReleaseRequest:
     diagnose: Callable[[tuple[str, ...]], None] | None = None
 
     def __post_init__(self) -> None:
-        # What can be checked without the table.
+        # Checked here is what can be checked without the table.
         check_epsilon_delta(self.epsilon, self.delta)
-        # Two and 2.0 are one budget, and one document.
+        # As floats, so that 2 and 2.0 are one budget and give the same document.
         object.__setattr__(self, "epsilon", float(self.epsilon))
         object.__setattr__(self, "delta", float(self.delta))
         for name, (called, words) in _WORDS.items():
@@ -214,7 +214,7 @@ def stated(asked: ReleaseRequest) -> Statement:
 def stated_columns(
     columns: tuple[Column, ...], names: Sequence[str], bounds: Any
 ) -> tuple[Column, ...]:
-    """What is known of every feature: the schema's columns, or numbers in the stated ``bounds`` (a pair or None)."""
+    """What is stated of every feature: the schema's columns, or else numbers in the stated ``bounds`` (a pair or None)."""
     if columns:
         return columns
     if bounds is None:
@@ -227,7 +227,7 @@ def stated_columns(
 
 
 def _once(what: str, there: Any, here: Any) -> Any:
-    """A fact of the schema or of an argument; both may only say the same."""
+    """A fact that the schema or an argument states; where both state it they must agree."""
     if there is not None and here is not None and there != here:
         raise InputError(
             f"The schema and the arguments state different {what}; change one, or leave one out."

@@ -55,7 +55,7 @@ def assumed_public(request: OpenedRequest) -> tuple[str, ...]:
 
 
 def limits(request: OpenedRequest) -> tuple[str, ...]:
-    """What is not protected; first of all what was read from private data without noise."""
+    """What is not protected, beginning with what was read from private data without noise."""
     leaks = (
         ("the class list, which was read from the private labels",)
         if request.rows.classes_from_data

@@ -1,4 +1,4 @@
-"""Rows: one way in. CSV, Parquet, frames, arrays and Dask become checked rows, and a ``Source`` adds up integers over all of them. No noise here."""
+"""The one way in for rows: files, frames, arrays and Dask become checked rows, and a ``Source`` adds up integers over them, without noise."""
 
 from privgmm.data.memory import table_from
 from privgmm.data.reading import iter_batches, read_table

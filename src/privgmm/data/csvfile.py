@@ -1,4 +1,4 @@
-"""CSV through pyarrow. Its own errors quote cells, so none of its messages is passed on."""
+"""CSV files, read by pyarrow. Its error messages quote cells, so none of them is passed on."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from privgmm.data.textfile import COMMAS, CsvOptions, bytes_of, named, separator
 from privgmm.data.validate import refuse_text
 from privgmm.errors import InputError
 
-# Bytes per block. One must hold the longest line, so it grows with the header.
+# Bytes per block. A block must hold the longest line, so it grows with the header.
 _BLOCK = 1 << 22
 _LINE_TO_HEADER = 16
 _LONGEST_HEADER = 1 << 26
-# Bytes that the encoding does not have, as Python marks them.
+# How Python marks bytes that are invalid in the encoding.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
 
@@ -40,7 +40,7 @@ class CsvFile:
 
     @property
     def source(self) -> str | bytes:
-        """Where the bytes are."""
+        """The path, or the bytes that came from standard input."""
         return self.path if self.data is None else self.data
 
     def batches(self, layout: Layout) -> Iterator[Any]:
@@ -63,8 +63,8 @@ class CsvFile:
             pass
         else:
             return
-        # Outside the block above: an exception raised inside it would carry Arrow's, and the cell that
-        # Arrow quotes, into every traceback.
+        # Raised outside the except block above: inside it the exception would carry Arrow's own, and the
+        # cell that Arrow quotes, into every traceback.
         ragged = self._ragged_lines()
         if ragged:
             raise InputError(
@@ -92,7 +92,7 @@ class CsvFile:
                 stream,
                 read_options=arrow_csv.ReadOptions(
                     block_size=max(_BLOCK, _LINE_TO_HEADER * width),
-                    # Arrow's own name: with it nothing is translated on the way.
+                    # Arrow's own name for UTF-8: Arrow then reads the bytes without translating them.
                     encoding="utf8" if self.options.utf8 else self.options.encoding,
                 ),
                 parse_options=arrow_csv.ParseOptions(
@@ -124,10 +124,10 @@ class CsvFile:
                 rows = csv.reader(text, delimiter=self.options.separator)
                 return sum(len(row) != len(self.names) for row in rows if row)
             except csv.Error:
-                return 0  # a cell too long for this reader; the caller says what else is wrong
+                return 0  # a cell is too long for this reader; the caller says what else is wrong
 
     def text_columns(self, features: tuple[str, ...]) -> list[str]:
-        """Which of these columns hold cells that are not numbers (a pass of its own, slower than reading)."""
+        """Which of these columns hold cells that are not numbers (one more pass, slower than reading)."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -146,7 +146,7 @@ class CsvFile:
         return [name for name in features if name in found]
 
     def propose_decimals(self, texts: list[str]) -> None:
-        """Refuse columns that are numbers if commas are read as decimal points, with that advice."""
+        """Refuse columns that would be numbers with a decimal comma, and say so."""
         if not texts or self.options.decimal == "," or self.options.separator == ",":
             return
         commas = replace(self, options=replace(self.options, decimal=","))
@@ -158,7 +158,7 @@ class CsvFile:
             )
 
     def _pointed(self, texts: Any) -> Any:
-        """Texts with decimal points; a point in a file of decimal commas makes no number."""
+        """The texts with decimal points; in a file with decimal commas a text that contains a point is no number."""
         import pyarrow.compute as pc
 
         if self.options.decimal == ".":
@@ -166,7 +166,7 @@ class CsvFile:
         return pc.replace_substring(pc.replace_substring(texts, ".", "x"), ",", ".")
 
     def _with_numbers(self, batch: Any, names: tuple[str, ...]) -> Any:
-        """The batch with these columns, read as texts, as numbers."""
+        """The batch with these columns, which were read as texts, converted to numbers."""
         import pyarrow as pa
 
         chosen = set(names)
@@ -187,16 +187,16 @@ def open_csv(path: Path, options: CsvOptions = COMMAS, data: bytes | None = None
         lines = iter(lambda: text.readline(_LONGEST_HEADER), "")
         header = next(csv.reader(chain([first], lines), delimiter=options.separator), None)
         has_rows = any(line.strip("\r\n") for line in lines)
-    # No searching for names further down: a line of data would be taken for them and shown.
+    # Names are not looked for further down: a line of data would be taken for them and shown.
     if not header:
         raise InputError(f"The first line of {path} is empty; write the column names there.")
-    # Where line ends have bytes of their own, a wrong encoding has none, and all records look like one name.
+    # In an encoding with other line ends (UTF-16), a file of another encoding has none, and all of its records would look like one name.
     if "\n".encode(options.encoding) != b"\n" and not first.endswith(("\n", "\r")):
         raise InputError(
             f"The first line of {path} does not end if it is read as {options.encoding}; end it, or give "
             "another --encoding."
         )
-    # An unclosed quote takes lines of data into a name, which messages would then show.
+    # A quote that is not closed makes lines of data part of a name, and messages show names.
     if any("\n" in name or "\r" in name for name in header):
         raise InputError(
             f"A column name of {path} runs over several lines; close its quote or shorten the name."
@@ -233,7 +233,8 @@ def _numbers(column: Any) -> Any:
     others = pa.array(odd, pa.float64()).take(encoded.indices)
     try:
         return pc.coalesce(pc.if_else(plain, texts, None).cast(pa.float64()), others)
-    except pa.lib.ArrowInvalid:  # what looks like a number is none to Arrow: cell by cell
+    except pa.lib.ArrowInvalid:
+        # Some text looks like a number and is none to Arrow, so every cell is converted by itself.
         return pa.array([_number(texts.slice(i, 1)) for i in range(len(texts))], pa.float64())
 
 

@@ -86,8 +86,8 @@ def _local_cluster() -> Any:
             silence_logs=logging.CRITICAL,
         )
     except BaseException:
-        # Half started, it cannot be closed: Dask would only complain when Python ends. Its
-        # workers end with this process.
+        # A cluster that is half started cannot be closed, and Dask would complain about it when Python ends.
+        # Its workers end with this process.
         atexit.unregister(close_clusters)
         raise
 
@@ -95,7 +95,7 @@ def _local_cluster() -> Any:
 def _frame_layout(
     data: Any, label: str | None, columns: Sequence[str] | None, person: str | None
 ) -> Layout:
-    """Columns chosen and checked from the frame's empty model; no row is computed."""
+    """The columns, chosen and checked by the names and types of the frame; no row is computed."""
     import pyarrow as pa
 
     choice = choose(check_names(list(data.columns), WHERE), columns, label, WHERE, person)
@@ -138,7 +138,7 @@ def _array_parts(X: Any, y: Any, n_workers: int, ids: Any = None) -> tuple[Any, 
     if y is not None and (y.ndim != 1 or len(y) != len(X)):
         raise InputError("Labels must be one per row, in an array of one dimension.")
     if isinstance(X, np.ndarray):
-        # A few blocks per worker: the last one to finish then holds up little.
+        # A few blocks per worker, so that the last one to finish holds up the others for a short time only.
         size = max(1, min(_BLOCK_ROWS, -(-len(X) // (4 * max(n_workers, 1)))))
         return tuple(
             ArrayPiece(X[i : i + size], *(None if a is None else a[i : i + size] for a in (y, ids)))

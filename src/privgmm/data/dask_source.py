@@ -1,4 +1,4 @@
-"""Rows on a Dask cluster: workers add up their parts, only integer totals travel to the client."""
+"""Rows on a Dask cluster: workers add up their parts, and only integer totals travel to the client."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DaskSource(StreamedSource):
     client: Any
     parts: tuple[Any, ...]
     progress: Progress = passes.no_progress
-    # Rows sent to workers, by part; a worker that dies takes its copy along, never ours.
+    # Copies of rows that were sent to workers, by part. If a worker dies its copy is lost, and the rows here are sent again.
     _sent: dict[int, Any] = field(default_factory=dict)
 
     def run(self, layout: Layout, kernel: Kernel | None) -> tuple[Tally, tuple[int, ...]]:
@@ -95,7 +95,7 @@ class DaskSource(StreamedSource):
 
     def feature_batches(self, people: People | None = None) -> Iterator[Floats]:
         """Features of all rows, a partition at a time."""
-        # Public rows come to the client a few parts at a time, in order.
+        # Public rows come to the client in order, a few parts at a time.
         for start in range(0, len(self.parts), _PARTS_AT_ONCE):
             window = range(start, min(start + _PARTS_AT_ONCE, len(self.parts)))
             yield from self.fetch({i: np.arange(self.lengths[i]) for i in window}, people)
@@ -103,7 +103,7 @@ class DaskSource(StreamedSource):
     def _results(
         self, function: Any, jobs: dict[int, tuple[Any, ...]]
     ) -> Iterator[tuple[int, Any]]:
-        """function(part, *arguments) for each job, as they complete."""
+        """The number of each job and function(part, *arguments), in the order in which they complete."""
         from distributed import as_completed
 
         waiting = dict(jobs)
@@ -129,12 +129,12 @@ class DaskSource(StreamedSource):
 
         if all(isinstance(self.parts[index], Delayed) for index in jobs):
             task = delayed(function, pure=False, traverse=False)
-            # Layout and kernel are dataclasses, which Dask would take apart if it looked inside.
+            # traverse=False, because Dask would take apart the dataclasses of layout and kernel.
             tasks = [
                 task(self.parts[i], *(delayed(a, pure=False, traverse=False) for a in arguments))
                 for i, arguments in jobs.items()
             ]
-            # Together, so that what partitions share is computed once.
+            # All tasks are computed in one call, so that what partitions share is computed once.
             return list(self.client.compute(tasks, retries=_ATTEMPTS))
         return [
             self.client.submit(
@@ -153,7 +153,7 @@ class DaskSource(StreamedSource):
         return self._sent[index]
 
     def _scattered(self, part: Any, broadcast: bool = False) -> Any:
-        """Send rows to a worker; one that dies while it receives them is soon known to be gone."""
+        """Send rows to a worker, and again to another one if it dies while it receives them."""
         for _ in range(_ATTEMPTS):
             try:
                 return self.client.scatter(part, hash=False, broadcast=broadcast)
@@ -171,7 +171,7 @@ class Failure:
 
 
 def _returning_failures(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function for a worker: what it would raise it returns, as a sentence.
+    """The same function for a worker: instead of raising an exception it returns a ``Failure`` with one sentence.
 
     Dask writes an exception that leaves a task into the worker's log with its text, which may hold
     a record's values.
@@ -190,7 +190,7 @@ def _returning_failures(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _named(problem: BaseException) -> Failure:
-    """The type of an unforeseen exception, without its text; a disk or a network may recover."""
+    """A failure that names the type of an unforeseen exception, without its text; one of a disk or a network may pass."""
     return Failure(
         f"A Dask worker failed with {type(problem).__name__}; check that it runs this version "
         "of privgmm and can read the data.",
@@ -199,7 +199,7 @@ def _named(problem: BaseException) -> Failure:
 
 
 def _result_of(future: Any) -> Any:
-    """The result; None if it died with its worker, even once finished, and must be tried again."""
+    """The result; None if its worker died, even after it had finished, so that the job must be tried again."""
     import asyncio
     import concurrent.futures
 
@@ -214,7 +214,7 @@ def _result_of(future: Any) -> Any:
     except InputError:
         raise
     except Exception as problem:
-        # Raised outside our own function: by the user's graph, or while a task travelled.
+        # Not raised by our own function, which returns failures: by the user's graph, or on the way to the worker.
         raise InputError(_named(problem).sentence) from None
 
 
@@ -243,7 +243,7 @@ def _features(part: Any, layout: Layout, rows: Integers, people: People | None =
 
 
 def _piece(part: Any) -> Piece:
-    """What a worker holds, as a piece: a data frame, or arrays [X] or [X, y]."""
+    """What a worker holds (a data frame, or arrays [X] or [X, y]) as a piece."""
     if hasattr(part, "batches"):
         piece: Piece = part
         return piece
@@ -302,7 +302,7 @@ class ArrayPiece:
 
 
 def _as_texts(labels: Any) -> NDArray[Any]:
-    """Labels of no common type as texts, each by itself; Arrow would choose one type for a part."""
+    """Labels of mixed types as texts, each by itself; Arrow would choose one type for the whole part."""
     texts = np.empty(len(labels), dtype=object)
     texts[:] = [label_text(value) for value in labels]
     return texts

@@ -18,7 +18,7 @@ from privgmm.data.streamed import PersonSource, StreamedSource
 from privgmm.model.columns import Encoding
 from privgmm.types import Floats, Integers
 
-# Rows (n, d) and their shares (n,): of one person they add up to one.
+# Rows (n, d) and their shares (n,); the shares of one person's rows add up to one.
 Shared = tuple[Floats, Floats]
 
 
@@ -37,7 +37,7 @@ class Features(Protocol):
 
     @property
     def n_units(self) -> float:
-        """How many persons the rows count for; rows, where each is its own."""
+        """How many persons the rows count for; the number of rows where each row is its own person."""
         ...
 
     def at(self, rows: Integers) -> Floats:
@@ -45,11 +45,11 @@ class Features(Protocol):
         ...
 
     def shared_at(self, rows: Integers) -> Shared:
-        """Such rows, with how much each counts."""
+        """The rows with these ascending numbers, and their shares."""
         ...
 
     def shared_chunks(self, size: int | None = None) -> Iterable[Shared]:
-        """All rows in order, with how much each counts."""
+        """All rows in order, and their shares."""
         ...
 
     def chunks(self, size: int | None = None) -> Iterable[Floats]:
@@ -76,7 +76,7 @@ class ArrayFeatures:
 
     @cached_property
     def fractions(self) -> Floats:
-        """(n,) how much each row counts."""
+        """(n,) the share of each row."""
         return np.ones(self.n_rows) if self.shares is None else self.shares.fractions
 
     @cached_property
@@ -89,11 +89,11 @@ class ArrayFeatures:
         return self.X[rows]
 
     def shared_at(self, rows: Integers) -> Shared:
-        """Such rows, with how much each counts."""
+        """The rows with these ascending numbers, and their shares."""
         return self.X[rows], self.fractions[rows]
 
     def shared_chunks(self, size: int | None = None) -> Iterable[Shared]:
-        """All rows in order, with how much each counts; no row is copied."""
+        """All rows in order, and their shares; no row is copied."""
         step = size or CHUNK_ROWS
         starts = range(0, self.n_rows, step)
         return [(self.X[a : a + step], self.fractions[a : a + step]) for a in starts]
@@ -122,7 +122,7 @@ class StreamedFeatures:
 
     @cached_property
     def n_units(self) -> float:
-        """How many persons the rows count for; a pass where they do."""
+        """How many persons the rows count for; where rows have shares this takes a pass."""
         if isinstance(self.source, StreamedSource):
             return float(self.n_rows)
         return sum(float(shares.sum()) for _, shares in self.shared_chunks())
@@ -132,7 +132,7 @@ class StreamedFeatures:
         return self.shared_at(rows)[0]
 
     def shared_at(self, rows: Integers) -> Shared:
-        """Such rows, with how much each counts."""
+        """The rows with these ascending numbers, and their shares."""
         return self._apart(self.source.features_at(rows))
 
     def chunks(self, size: int | None = None) -> Iterator[Floats]:
@@ -140,7 +140,7 @@ class StreamedFeatures:
         return (rows for rows, _ in self.shared_chunks(size))
 
     def shared_chunks(self, size: int | None = None) -> Iterator[Shared]:
-        """All rows in order, with how much each counts, in one pass."""
+        """All rows in order, and their shares, in one pass."""
         return map(self._apart, rechunked(self.source.feature_batches(), size or CHUNK_ROWS))
 
     def _apart(self, rows: Floats) -> Shared:
@@ -151,7 +151,7 @@ class StreamedFeatures:
 
 @dataclass(frozen=True, eq=False)
 class EncodedFeatures:
-    """Features whose cells are categories or may be missing, as numbers: a map of every row by itself."""
+    """Features with categories or missing cells, encoded as numbers; the encoding maps each row by itself."""
 
     cells: Features
     encoding: Encoding
@@ -176,12 +176,12 @@ class EncodedFeatures:
         return self.encoding(self.cells.at(rows))
 
     def shared_at(self, rows: Integers) -> Shared:
-        """Such rows, with how much each counts."""
+        """The rows with these ascending numbers, and their shares."""
         cells, shares = self.cells.shared_at(rows)
         return self.encoding(cells), shares
 
     def shared_chunks(self, size: int | None = None) -> Iterator[Shared]:
-        """All rows in order, with how much each counts."""
+        """All rows in order, and their shares."""
         return ((self.encoding(X), shares) for X, shares in self.cells.shared_chunks(size))
 
     def chunks(self, size: int | None = None) -> Iterator[Floats]:
@@ -190,12 +190,12 @@ class EncodedFeatures:
 
 
 def as_features(X: Floats | Features) -> Features:
-    """Arrays are features in memory; anything else is features already."""
+    """Features of an array; features are returned as they are."""
     return ArrayFeatures(X) if isinstance(X, np.ndarray) else X
 
 
 def some_rows(n_rows: int, n: int, rng: np.random.Generator) -> Integers:
-    """Ascending numbers of n rows without replacement (all, if there are no more)."""
+    """Ascending numbers of n rows drawn without replacement (of all rows, if there are fewer)."""
     return np.arange(n_rows) if n >= n_rows else np.sort(rng.choice(n_rows, n, replace=False))
 
 

@@ -1,8 +1,8 @@
-"""Ids of persons: texts, each by itself, and the keyed 128-bit digests that stand for them wherever they are kept.
+"""Ids of persons as texts, and the keyed 128-bit digests that replace them wherever they are kept.
 
-SipHash-2-4 with 128 bits of output (Aumasson and Bernstein 2012), over whole Arrow columns: hashlib takes a
-text at a time, and no library hashes columns with a key. The key is drawn anew for every release and never
-written down, so a digest tells nobody an id, and two ids meet with probability 2^-128.
+The digest is SipHash-2-4 with 128 bits of output (Aumasson and Bernstein 2012), computed for whole Arrow columns:
+hashlib takes one text at a time, and no library hashes columns with a key. The key is drawn anew for every release and
+never written down, so a digest reveals no id, and two different ids have the same digest with probability 2^-128.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Words = NDArray[np.uint64]
 KEY_BYTES = 16
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 _WORD = 8
-# The first so many bytes of a word.
+# _MASKS[size] keeps the first ``size`` bytes of a word.
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 # Texts at a time: few enough that their state stays in the second-level cache, enough that Python's overhead
 # vanishes (2^10 to 2^14 tried: 2^14 is the fastest).
 _BLOCK = 1 << 14
-# Where fewer than half of so many first texts are different, each different text is digested once.
+# If fewer than half of this many first texts are different, each different text of the column is digested only once.
 _LOOK = 1 << 12
 
 
 def id_texts(column: Any) -> Any:
-    """Ids of any plain type as an Arrow array of texts, each by itself; null where there is none.
+    """Ids of any plain type as an Arrow array of texts, each converted by itself; null where there is none.
 
-    The rule of labels (``model.labels``): an integer is its digits, a text itself, letter for letter.
+    The rule is that of labels (``model.labels``): an integer becomes its digits, a text stays as it is, letter for letter.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -68,13 +68,13 @@ def id_array(ids: Any) -> Any:
 
 
 def _id(value: Any) -> str | None:
-    """The text of an id; None for what is no text, half a character among it."""
+    """The text of an id; None for what has no valid text, such as half a surrogate pair."""
     text = label_text(value)
     return None if text is None or any("\ud800" <= c <= "\udfff" for c in text) else text
 
 
 def missing_ids(texts: Any) -> NDArray[np.bool_]:
-    """(n,) which rows belong to nobody."""
+    """(n,) whether a row has no id and so belongs to nobody."""
     if texts.null_count == 0:
         return np.zeros(len(texts), dtype=bool)
     return np.asarray(texts.is_null(), dtype=bool)
@@ -86,7 +86,7 @@ def new_key() -> bytes:
 
 
 def digests(texts: Any, key: bytes) -> Words:
-    """(2, n) words of the digest of each text of an Arrow string array; a null has that of the empty text."""
+    """(2, n) words: the digest of each text of an Arrow string array; a null has the digest of the empty text."""
     import pyarrow as pa
 
     column = texts.cast(pa.large_binary())
@@ -98,10 +98,10 @@ def digests(texts: Any, key: bytes) -> Words:
 
 
 def told_apart(texts: Any, key: bytes) -> Words:
-    """(2, n) words that differ for different texts, spread evenly; for use in this process only, where they are forgotten.
+    """(2, n) evenly spread words that differ for different texts; for use in this process only, never to be kept.
 
-    Of texts of at most fifteen bytes the bytes themselves and their number, mixed one to one, which is much faster than
-    digests; of longer ones digests.
+    Texts of at most fifteen bytes become their bytes and their length, mixed one to one, which is much faster than
+    digests; longer texts become digests.
     """
     lengths = np.diff(_bytes(texts)[0])
     short = lengths < 2 * _WORD
@@ -114,7 +114,7 @@ def told_apart(texts: Any, key: bytes) -> Words:
 
 
 def _short_words(texts: Any, key: bytes) -> Words:
-    """Each word is mixed by what is one to one given the other."""
+    """The words of short texts. Each word is changed by a map that is one to one given the other word, so texts stay distinct."""
     at, aligned = _bytes(texts)
     starts, lengths = at[:-1] - at[0], np.diff(at)
     place, turn = starts // _WORD, (8 * (starts % _WORD)).astype(np.uint64)
@@ -127,7 +127,7 @@ def _short_words(texts: Any, key: bytes) -> Words:
 
 
 def _bytes(column: Any) -> tuple[NDArray[np.int64], Words]:
-    """Offsets (n + 1,) of the texts of an Arrow array, and their bytes as words; behind the last text there are two more."""
+    """Offsets (n + 1,) of the texts of an Arrow array, and their bytes as words, padded with two words at the end."""
     import pyarrow as pa
 
     column = column.cast(pa.large_binary())
@@ -144,12 +144,12 @@ def _bytes(column: Any) -> tuple[NDArray[np.int64], Words]:
 
 
 def _digests(column: Any, key: bytes) -> Words:
-    """The same of an Arrow binary array, text by text."""
+    """Digests of an Arrow binary array, computed together for all texts of one length."""
     at, aligned = _bytes(column)
     starts, lengths = at[:-1] - at[0], np.diff(at)
     out = np.empty((2, lengths.size), dtype=np.uint64)
     sizes = lengths // _WORD
-    # A range of few, most of them there; np.unique would take as long as a round of hashing.
+    # Sizes lie in a short range and most of them occur: counting finds them faster than np.unique, which would take as long as hashing.
     few = sizes.max(initial=0) < _BLOCK
     for size in np.flatnonzero(np.bincount(sizes)).tolist() if few else np.unique(sizes).tolist():
         alike = np.flatnonzero(sizes == size)
@@ -160,9 +160,9 @@ def _digests(column: Any, key: bytes) -> Words:
 
 
 def _words(aligned: Any, starts: Any, lengths: Any, size: int) -> Words:
-    """(size + 1, n) little-endian words of texts of ``size`` whole words; the last holds the length on top.
+    """(size + 1, n) little-endian words of texts of ``size`` whole words; the last word has the length in its top byte.
 
-    A text begins anywhere, so each of its words is put together from two aligned ones.
+    A text may begin at any byte, so each of its words is put together from two aligned ones.
     """
     at, turn = starts // _WORD, (8 * (starts % _WORD)).astype(np.uint64)
     words = np.empty((size + 1, starts.size), dtype=np.uint64)
@@ -177,8 +177,8 @@ def _words(aligned: Any, starts: Any, lengths: Any, size: int) -> Words:
 
 
 def _turned(low: Words, high: Words, turn: Words) -> Words:
-    """The words that begin so many bits (n,) after the beginning of ``low`` and reach into ``high``."""
-    # Shifted in two steps: by 64 bits at once nothing would be shifted.
+    """The words that begin ``turn`` (n,) bits after the beginning of ``low`` and reach into ``high``."""
+    # ``high`` is shifted in two steps, because a shift by 64 bits at once would do nothing.
     return np.asarray((low >> turn) | (high << (np.uint64(63) - turn) << np.uint64(1)))
 
 

@@ -1,4 +1,4 @@
-"""A label column: integers stay integers, text stays text, dates are refused; its classes, stated or found."""
+"""Label columns: integers stay integers, text stays text, dates are refused; and the class list, stated or found."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_label_type(type_: Any, name: str | None, where: str) -> None:
 
 
 def unusable_label(name: str | None, where: str) -> InputError:
-    """What to say of a label column that holds no plain class names."""
+    """The refusal of a label column that holds no plain class names."""
     column = "The labels" if name is None else f"The label column {shown([name])}"
     return InputError(
         f"{column} of {where} must hold text, or numbers, or booleans; convert it to text first."
@@ -54,9 +54,9 @@ def unusable_label(name: str | None, where: str) -> InputError:
 def distinct(
     column: Any, kind: Kind | None = None, lenient: bool = False
 ) -> tuple[list[Any], Codes]:
-    """Distinct labels (None: no class's name) and each row's position; one past the end is null.
+    """The distinct labels (None where one can be no class's name) and each row's position among them; one past the end is null.
 
-    ``lenient`` takes a text that is not UTF-8 for no name; else it is refused.
+    With ``lenient`` a text that is not UTF-8 becomes None; otherwise it is refused.
     """
     import pyarrow as pa
 
@@ -78,12 +78,12 @@ def distinct(
 
 
 def not_utf8() -> InputError:
-    """What to say of labels that no text stands for."""
+    """The refusal of labels that are not UTF-8 text."""
     return InputError("The labels hold text that is not UTF-8; save them as UTF-8.")
 
 
 def missing_labels(values: list[Any], at: Codes) -> int:
-    """How many rows have no class's name; the arguments are those of ``distinct``."""
+    """How many rows have a label that can be no class's name; the arguments are what ``distinct`` returns."""
     none = np.array([value is None for value in values] + [True])
     return int(np.count_nonzero(none[at]))
 
@@ -104,9 +104,9 @@ def _no_name(value: Any) -> bool:
 
 
 def found_classes(found: Iterable[Any], texts: bool) -> tuple[tuple[ClassName, ...], Kind | None]:
-    """The class list of the labels found; of ``texts`` of a CSV also what they stand for.
+    """The class list of the labels found and, where they are ``texts`` of a CSV, what these stand for.
 
-    Only all texts together tell whether they are numbers.
+    Whether texts are numbers is decided by all of them together.
     """
     kind = text_kind({str(text) for text in found}) if texts else None
     return class_names(sorted(converted(value, kind) for value in found)), kind
@@ -115,7 +115,7 @@ def found_classes(found: Iterable[Any], texts: bool) -> tuple[tuple[ClassName, .
 def component_names(
     n_components: int | None, classes: Sequence[ClassName] | None
 ) -> tuple[ClassName, ...]:
-    """What the components of unlabelled rows are called: as stated, else 0, 1, ..."""
+    """The names of the components of unlabelled rows: as stated, or 0, 1, ..."""
     if n_components is None:
         raise InputError("Rows without labels need n_components, the number of components to fit.")
     whole(n_components, "The number of components", at_most=MOST_CLASSES)
@@ -172,7 +172,7 @@ def text_kind(values: set[str]) -> Kind:
 
 
 def converted(value: Any, kind: Kind | None) -> Any:
-    """A text of a CSV as what it stands for; with no kind, and in typed columns, the value itself."""
+    """The value that a text of a CSV stands for; without a kind, and in typed columns, the value is returned as it is."""
     if kind is None or not isinstance(value, str):
         return value
     if kind == "integer":

@@ -32,10 +32,10 @@ WHERE = "The table"
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of a frame, or of an array, which has no names of its own: its columns are x0, x1, ...
+    """Columns of a frame or of an array; an array has no names, so its columns are called x0, x1, ...
 
-    ``labels`` is None, or an Arrow array, or a NumPy array if they came as one or have several types;
-    ``persons`` is None, or ids as Arrow texts.
+    ``labels`` is None, an Arrow array, or a NumPy array if the labels came as one or have several types;
+    ``persons`` is None, or the ids as Arrow texts.
     """
 
     X: Floats
@@ -55,7 +55,7 @@ def columns_of(
     person: str | None = None,
     declared: tuple[Column, ...] = (),
 ) -> Columns:
-    """Numbers and labels of a data frame or a two-dimensional array; nothing is refused but types.
+    """Numbers and labels of a data frame or a two-dimensional array; only wrong types are refused here.
 
     Labels are a column of the frame (``label``) or given beside it (``y``); with a ``stated`` class list
     each keeps its own type. Missing cells are NaN, and with ``drop_bad`` so is a cell that is no
@@ -146,7 +146,7 @@ def _frame(data: Any) -> Any:
 
 
 def _cells(layout: Layout, name: str, series: Any) -> Floats | None:
-    """A column of a frame as numbers, as it was stated; None if it is not numeric and should be."""
+    """A column of a frame as numbers, read as it was stated; None if it should be numeric and is not."""
     stated = layout.special.get(name)
     if stated is not None and stated.type == "category":
         return layout.cells(stated, _labels(series, name))
@@ -231,7 +231,7 @@ def _labels_beside(y: Any, stated: bool) -> Any:
 
 
 def _holds_objects(series: Any) -> bool:
-    """Whether the type of the column is Python objects, whatever they are (narwhals looks at them)."""
+    """Whether the column's type is Python objects; asked of the native column, because narwhals would look at the cells."""
     import narwhals as nw
 
     native = getattr(series.to_native(), "dtype", None)
@@ -239,9 +239,9 @@ def _holds_objects(series: Any) -> bool:
 
 
 def _texts_or_objects(values: list[Any]) -> Any:
-    """Texts (missing ones among them) as an Arrow array, which is quick; else the objects themselves.
+    """Texts, also with missing ones among them, as an Arrow array, which is quick; other values as they are.
 
-    The empty text is a missing cell in both: one whole number in the column must not change what it is.
+    The empty text is a missing cell in both cases: one number in the column must not change what an empty text is.
     """
     import pyarrow as pa
 
@@ -283,7 +283,7 @@ def _matrix(data: Any) -> Floats:
 
 
 def _loose_matrix(data: Any) -> Floats:
-    """The same, where a cell that is no number becomes NaN, each cell by itself."""
+    """A two-dimensional array in which a cell that is no number becomes NaN, each cell by itself."""
     typed = hasattr(data, "dtype") or hasattr(data, "__array__")
     try:
         given = np.asarray(data) if typed else np.asarray(data, dtype=object)

@@ -13,10 +13,10 @@ from privgmm.errors import InputError
 _LISTED = 10
 _LONGEST = 60
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-# Names that are years are shown: a header of them was recognised as one.
+# Numbers that are years may be shown: a header made of years is accepted as names.
 _YEAR = re.compile(r"(1[5-9]|2[01])\d\d")
 _INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*")
-# Bytes that were not UTF-8, as Python marks them.
+# How Python marks bytes that were not UTF-8.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Names that pandas gives to a saved row index, which is an identifier and not a feature.
 _INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|")
@@ -24,7 +24,7 @@ _INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|")
 
 @dataclass(frozen=True)
 class Choice:
-    """The columns to read, by name; ``label`` is None for an unlabelled table. ``order`` are all of them as they stand."""
+    """The columns to read, by name; ``label`` is None for an unlabelled table. ``order`` has all of them in the order of the table."""
 
     features: tuple[str, ...]
     label: str | None
@@ -49,7 +49,7 @@ def _shown(name: str) -> str:
 
 
 def _like_number(name: str) -> bool:
-    """A number that is no year; or mostly digits and no name such as c10: a date, or a spoiled number, of a record."""
+    """Whether a name may be a record's value: a number that is no year, or mostly digits, as dates are (but not c10)."""
     if _YEAR.fullmatch(name):
         return False
     digits = sum(c.isdigit() for c in name)
@@ -57,21 +57,21 @@ def _like_number(name: str) -> bool:
 
 
 def counted(n: int, noun: str) -> str:
-    """1 row, 2 rows."""
+    """A number with its noun: 1 row, 2 rows."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def offered(names: tuple[str, ...]) -> str:
-    """The columns there are. Numbers among them may be a record's, and then the texts are too."""
+    """The part of a sentence that lists the columns; it names none if one looks like a number, for then all may be values of a record."""
     if any(map(_like_number, names)):
         return f"none of its {len(names)} columns has that name"
     return f"its columns are {shown(names)}"
 
 
 def looks_like_data(header: Sequence[str]) -> bool:
-    """Whether a first line is a record rather than names: one without a header would be shown.
+    """Whether a first line seems to be a record and not names: messages show names, and must not show a record.
 
-    No column is named 5.1. Whole numbers are names where they count: 0, 1, 2 or 400, 410, 420, or are years.
+    No column is named 5.1. Whole numbers may be names if they have equal steps (0, 1, 2 or 400, 410, 420) or are years.
     """
     numbers = [name for name in header if _NUMBER.fullmatch(name)]
     if not all(_INTEGER.fullmatch(name) for name in numbers):
@@ -86,7 +86,7 @@ def looks_like_data(header: Sequence[str]) -> bool:
 
 
 def _years(found: list[int]) -> bool:
-    """Rising whole numbers that are years: 1990, 2000, 2005, 2006. Gaps are usual, records rarely look so."""
+    """Whether whole numbers are years in rising order, gaps allowed: 1990, 2000, 2005, 2006. Records rarely look like that."""
     return found[0] >= 1500 and found[-1] < 2200
 
 

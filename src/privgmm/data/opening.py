@@ -34,23 +34,23 @@ from privgmm.model.labels import find_classes, label_codes, label_positions
 from privgmm.model.mixture import class_names
 from privgmm.types import ClassName, Codes, Floats, PersonUnit
 
-# Files whose numbers take no more bytes than this in memory are read once and kept: every query and every
-# look at public features is a pass over the table.
+# Files whose numbers take at most this many bytes in memory are read once and kept: otherwise every query and
+# every look at public features would read the file again.
 IN_MEMORY_BYTES = 1 << 28
-# Batches whose persons threads tell apart at a time, while the file is read.
+# While a file is read, threads work out whose rows these are for this many batches at a time.
 _TOLD_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A source and what is known about it; ``classes_from_data`` is a leak for the caller to report."""
+    """A source and what is known about it. ``classes_from_data``: the class list was read from the labels, a leak that the caller reports."""
 
     source: Source
     classes: tuple[ClassName, ...]
     feature_names: tuple[str, ...]
     label_name: str | None
     classes_from_data: bool
-    # Features and label as they stand in the input, where they have names there.
+    # Names of features and label in the order of the input, where they have names there.
     order: tuple[str, ...] = ()
 
     @cached_property
@@ -63,7 +63,7 @@ class Opened:
         raise InputError("This source does not hand out its rows.")
 
     def loaded(self, what: str) -> Opened:
-        """With the rows in memory, for ``what`` cannot be done in passes."""
+        """The same with all rows in memory, because ``what`` cannot be done in passes."""
         if isinstance(self.source, ArraySource):
             return self
         if not isinstance(self.source, (FileSource, PersonSource)):
@@ -73,9 +73,9 @@ class Opened:
         return replace(self, source=self.source.loaded(what))
 
     def check(self, public: bool = False) -> None:
-        """Refuse unusable rows now, e.g. before a ledger is charged; rows in memory were checked.
+        """Refuse unusable rows now, e.g. before a ledger is charged; rows in memory were checked when they were read.
 
-        Where features are ``public`` their size may be told, and values whose squares are no numbers are refused.
+        Where features are ``public``, values whose squares overflow are refused too, since that reveals nothing private.
         """
         if public:
             refuse_overflowing(self.features.chunks(), self.feature_names)
@@ -93,11 +93,11 @@ class Asked:
     n_components : of a table without labels, how many components to fit
     client : a Dask client, whose workers do all passes and must see files under the same path
     progress : told how many rows were passed over
-    drop_bad : rows that cannot be used contribute nothing, instead of being refused: one with an unusable
-        feature is left out, one of no listed class has a negative code
+    drop_bad : rows that cannot be used contribute nothing, instead of being refused: a row with an unusable
+        feature is left out, a row of no listed class has a negative code
     in_memory : files of at most so many bytes are read once and kept
     persons, ids : how rows of one person count, by a column of the file or frame or by ids (n,) beside an array
-    stated : of which features cells may be categories or missing
+    stated : the features as a schema states them, some of which may have categories or missing cells
     """
 
     label: str | None = None
@@ -195,14 +195,14 @@ def _open_files(path: PathLike, asked: Asked) -> Opened:
 
 
 def finish(source: StreamedSource, texts: bool, asked: Asked, counted: bool) -> Opened:
-    """Settle the class list, and count the rows unless they are ``counted`` already; then the persons.
+    """Find the class list, count the rows unless they are ``counted`` already, and count the persons.
 
-    Stated classes are published as stated, and which labels occur changes nothing about them.
+    Stated classes are published as stated; which labels occur has no influence on them.
     """
     layout, lengths, classes = source.layout, source.lengths, asked.classes
     labelled = layout.label is not None
     if labelled and classes is None:
-        # Where rows are counted by metadata, only the label column has to be read.
+        # Where the metadata tell the number of rows, only the label column has to be read.
         least = replace(layout, features=(), person=None) if counted else layout
         survey, lengths = source.run(least, None)
         survey.bad.refuse(least.features, least.label, source.where, least.person)
@@ -231,7 +231,7 @@ def finish(source: StreamedSource, texts: bool, asked: Asked, counted: bool) -> 
 
 
 def _read_once(files: Files, asked: Asked) -> Opened | None:
-    """All rows in memory, in one pass; None if their numbers take more bytes than asked after all."""
+    """All rows in memory, read in one pass; None if their numbers turn out to take more bytes than allowed."""
     layout, n_rows, classes, persons = files.layout, 0, asked.classes, asked.persons
     parts, labels = [np.empty((0, len(layout.features)))], []
     whose, waiting = None if persons is None else Whose(persons), list[tuple[Floats, Any]]()
@@ -267,7 +267,7 @@ def _read_once(files: Files, asked: Asked) -> Opened | None:
 def _coded(
     labels: list[tuple[list[Any], Codes]], classes: Sequence[ClassName] | None, texts: bool
 ) -> tuple[tuple[ClassName, ...], Codes]:
-    """The class list, stated or found, and each row's code; ``labels`` are parts as ``distinct`` gives them."""
+    """The class list, stated or found, and each row's code; ``labels`` are what ``distinct`` returned for each part."""
     kind, parts = None, [values for values, _ in labels]
     if classes is None:
         found = frozenset(value for values in parts for value in values if value is not None)

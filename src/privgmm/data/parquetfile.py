@@ -1,4 +1,4 @@
-"""Parquet through pyarrow: schema and row counts from the metadata, rows by groups."""
+"""Parquet files, read by pyarrow: names, types and row counts from the metadata, rows by row groups."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from privgmm.data.table import Layout
 from privgmm.data.validate import number_type, refuse_text
 from privgmm.errors import InputError
 
-# One batch: large enough that Python's overhead vanishes, bounded for tables of many columns.
+# Rows of one batch, enough to make Python's overhead negligible, and a bound on its cells for tables of many columns.
 _BATCH_ROWS = 1 << 16
 _BATCH_CELLS = 1 << 22
-# Small row groups are read together, so that a piece is worth a thread's or a worker's while.
+# Small row groups are read together up to this many rows, so that a piece is enough work for a thread or a worker.
 _PIECE_ROWS = 1 << 20
 # Column chunks are read through a buffer of this size, however large the row group is.
 _BUFFER_BYTES = 1 << 20

@@ -1,4 +1,4 @@
-"""A path is one file or a folder of parts; each file is CSV, Parquet or a spreadsheet, told by its first bytes."""
+"""The files behind a path, one file or a folder of parts; the first bytes tell whether a file is CSV, Parquet or a spreadsheet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq", ".xlsx")
 
 @dataclass(frozen=True)
 class TableFile(os.PathLike[str]):
-    """A table and how it is written: a path, or a name with the bytes that came from standard input."""
+    """Where a table is and how its CSV is written: a path, or a name and the bytes that came from standard input."""
 
     path: str
     options: CsvOptions = COMMAS
@@ -38,7 +38,7 @@ class TableFile(os.PathLike[str]):
 
 
 def table_file(path: str | os.PathLike[str]) -> TableFile:
-    """A path as a table that is written as most are."""
+    """A path as a ``TableFile`` with the usual CSV options; a ``TableFile`` is returned as it is."""
     return path if isinstance(path, TableFile) else TableFile(os.fspath(path))
 
 
@@ -98,7 +98,7 @@ def _folder(folder: Path) -> tuple[Path, ...]:
 
 
 def _file_format(file: Path, options: CsvOptions) -> Format:
-    # A pipe gives its bytes once: the second pass would take a record for the header and show it.
+    # A pipe gives its bytes only once: the second pass would take a record for the header and show it.
     if file.exists() and not file.is_file():
         raise InputError(
             f"{file} is no ordinary file; save the table to one first, or pipe it into '-'."
@@ -108,7 +108,7 @@ def _file_format(file: Path, options: CsvOptions) -> Format:
 
 
 def _format(file: Path, start: bytes, options: CsvOptions) -> Format:
-    """Told by the first bytes; names only help to say what is wrong."""
+    """The format, decided by the first bytes; the file's name only helps to say what is wrong."""
     name = file.name.lower()
     if start.startswith(b"PAR1"):
         return "parquet"
@@ -125,7 +125,7 @@ def _format(file: Path, start: bytes, options: CsvOptions) -> Format:
     if compression_of(start) is None and options.utf8:
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{file} is written in UTF-16; give --encoding utf-16.")
-        # In the header alone: what a record holds may not decide.
+        # Only the header is looked at, because no record's content may decide whether a release is refused.
         if b"\0" in start.partition(b"\n")[0]:
             raise InputError(
                 f"{file} is neither Parquet nor UTF-8 text; save the table as CSV or Parquet."

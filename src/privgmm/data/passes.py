@@ -1,4 +1,4 @@
-"""One pass over a part of the rows: read batch by batch, checked, and added up; here or on a worker."""
+"""One pass over a part of the rows, here or on a worker: batches are read, checked, and added up by a kernel."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from privgmm.data.validate import Unusable, finite_rows, unusable
 from privgmm.errors import InputError
 from privgmm.types import ClassName, Codes, Flags, Floats, Integers, Kernel, PersonUnit
 
-# Told how many rows were just passed over.
+# A callback that is told how many rows were just passed over.
 Progress = Callable[[int], None]
 
 
 def no_progress(rows: int) -> None:
-    """For passes that nobody watches."""
+    """The callback of passes that nobody watches; does nothing."""
 
 
 class Piece(Protocol):
-    """Some rows of a table; it pickles, so that a worker can read the rows where it is."""
+    """Some rows of a table; a piece can be pickled, so that a worker can read its rows."""
 
     def batches(self, layout: Layout) -> Iterator[Any]:
         """Arrow batches of the layout's columns, in the order of the rows."""
@@ -36,7 +36,7 @@ class Piece(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What one pass over a part of the rows brings back; tallies of disjoint parts add up, in any order.
+    """The result of one pass over a part of the rows; tallies of disjoint parts add up, in any order.
 
     totals : the kernel's totals; None for a survey, or when the part holds an unusable row
     bad : counts of what cannot be used
@@ -68,7 +68,7 @@ class Nothing:
 def tally(
     batches: Iterable[Any], layout: Layout, kernel: Kernel | None, progress: Progress = no_progress
 ) -> Tally:
-    """One pass over Arrow batches: add up the kernel, or (None) survey rows, cells and labels."""
+    """One pass over Arrow batches: add up the kernel or, if it is None, only count rows, unusable cells and labels."""
     return add_tallies((_one(batch, layout, kernel, progress) for batch in batches), layout, kernel)
 
 
@@ -86,7 +86,7 @@ def add_tallies(parts: Iterable[Tally], layout: Layout, kernel: Kernel | None) -
 def of_persons(
     number: int, piece: Piece, layout: Layout, kernel: ByPerson, progress: Progress
 ) -> Tally:
-    """A pass over a piece, after which the shares of its rows are known: later ones need no ids."""
+    """A pass over a piece that also remembers the shares of its rows, so that later passes need no ids."""
     people, new = kernel.people, list[Kinds]()
     known = people.known.get(number)
     asked = layout if known is None else replace(layout, person=None)
@@ -109,7 +109,7 @@ def of_persons(
 
 
 def _slice(known: Kinds, start: int, n_rows: int) -> Kinds:
-    """The kinds of the next rows of a part."""
+    """The kinds of ``n_rows`` rows of a part, from row ``start`` on."""
     kinds = known[start : start + n_rows]
     if kinds.size != n_rows:
         raise InputError("The table changed while it was read; leave it alone and retry.")
@@ -129,7 +129,7 @@ def _one(
     usable = layout.kept(batch, X) if layout.drop_bad else None
     if isinstance(kernel, ByPerson) and usable is not None:
         usable = np.asarray(kinds != kernel.people.nobody)
-    # Where bad rows are dropped there is nothing to refuse.
+    # Where bad rows are dropped nothing is refused, so nothing is counted as unusable.
     bad = unusable(X if usable is None else X[:0])
     if usable is None and layout.person is not None:
         bad += bad.of_persons(layout.ids(batch).null_count)
@@ -172,7 +172,7 @@ def rows_of(
     key: bytes,
     progress: Progress = no_progress,
 ) -> tuple[Tally, Rows]:
-    """A part's unusable cells, and whose its usable rows are: those with usable features, whatever their labels."""
+    """A part's unusable cells, and the persons of its usable rows: those with usable features, whatever their labels."""
     keys, usable = [_no_keys(persons)], [np.empty(0, bool)]
 
     def parts() -> Iterator[Tally]:
@@ -197,7 +197,7 @@ def _no_keys(persons: PersonUnit) -> Words:
 def public_rows(
     piece: Piece, layout: Layout, people: People | None, number: int | None = None
 ) -> Iterator[Floats]:
-    """The features of a part's usable rows, batch by batch; shares last, of ``people``."""
+    """The features of a part's usable rows, batch by batch; with ``people`` the last column is the share of each row."""
     features = layout.without_label
     known = None if people is None or number is None else people.known.get(number)
     asked = features if known is None else replace(features, person=None)
@@ -223,7 +223,7 @@ def features_of(
     people: People | None = None,
     number: int | None = None,
 ) -> Floats:
-    """The features of some rows of a piece, by ascending numbers within it; shares last, of ``people``."""
+    """The features of some rows of a piece, by ascending numbers within it; with ``people`` the last column is the share of each row."""
     found, start = [np.empty((0, len(layout.features) + (people is not None)))], 0
     if layout.drop_bad or people is not None:
         for X in public_rows(piece, layout, people, number):

@@ -1,8 +1,8 @@
-"""How much each row counts: whose it is, and how many rows that person has.
+"""How much each row counts: which person it belongs to, and how many rows that person has.
 
-One pass makes a ``Register`` of all persons and remembers which share each row has, as far as there is room; rows beyond
-find their person in the register again. Which rows of a person count follows from that person's own rows alone, in any order, chunking or engine:
-docs/proofs/persons.md.
+One pass makes a ``Register`` of all persons and remembers the share of each row as long as there is room; later rows are
+looked up in the register again. Which rows of a person count depends on that person's rows alone, not on their order, on
+chunks or on the engine (docs/proofs/persons.md).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from privgmm.errors import InputError
 from privgmm.rowwise import WORD_STEP, mixed, row_words
 from privgmm.types import Codes, Flags, Floats, Integers, Kernel, PersonUnit
 
-# Which rows of a person are kept is a public function of their features, with this salt.
+# The salt of the public hash of a row's features that decides which rows of a person are kept.
 _SALT = 0x5B1F
-# Shares that are remembered of rows of a table larger than memory.
+# Memory for the remembered shares of rows, where a table is larger than memory.
 _KNOWN_BYTES = 1 << 28
 
 
@@ -41,27 +41,27 @@ def row_keys(
     key: bytes,
     tell: Callable[[Any, bytes], Words] = digests,
 ) -> Words:
-    """(2, n) words of the persons of rows, none of them missing; where only some rows of a person count, (3, n):
-    row words last. A person's rows are kept from the smallest word up."""
+    """(2, n) words that stand for the person of each row; no id is missing. Where only some rows of a person count, (3, n):
+    the third is the row's own word, and a person's rows are kept from the smallest word up."""
     who = tell(ids, key)
     return who if persons.max_rows is None else np.vstack([who, row_order(X)])
 
 
 def row_order(X: Floats) -> Words:
-    """(n,) words of rows."""
-    # A spreadsheet knows no -0.0: adding zero makes it 0.0. Mixed once more, because a row's word ends in the
-    # bits of its last column, which must not decide.
+    """(n,) words that put rows into a fixed public order: a hash of their features."""
+    # Adding zero turns -0.0, which a spreadsheet does not have, into 0.0. The words are mixed once more, because
+    # they end in the bits of the last column, which must not decide the order.
     return mixed(row_words(np.ascontiguousarray(X.T) + 0.0, _SALT) + np.uint64(WORD_STEP))
 
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """All persons of a table, and how to find a row's: by the digest of its id under ``key``."""
+    """All persons of a table; the person of a row is found by the digest of its id under ``key``."""
 
     unit: PersonUnit
     register: Register
     key: bytes
-    # Kinds of the rows of some parts of a table, once found: some bytes a row, up to _KNOWN_BYTES in all.
+    # The kinds of the rows of some parts, once they were found: a few bytes per row, at most _KNOWN_BYTES in all.
     known: dict[int, Kinds] = field(default_factory=dict)
 
     @property
@@ -86,10 +86,10 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class ByPerson:
-    """The kernel of rows that count by their persons' shares: halves of weighted totals (``data.source``).
+    """The kernel of rows that count by their persons' shares; its totals are the halves of weighted totals (``data.source``).
 
-    A kernel of its own, so that a pass over files or on workers adds up its totals like any other's; but it
-    must also be told whose the rows are.
+    It is a kernel, so that a pass over files or on workers adds up its totals like any other's; but a pass
+    calls ``of``, which also needs the kinds of the rows' shares.
     """
 
     kernel: Kernel
@@ -97,20 +97,20 @@ class ByPerson:
     shift: int
 
     def __call__(self, X: Floats, codes: Codes) -> Integers:
-        """Of no rows: zeros."""
+        """Totals of no rows, all zero; other rows need ``of``."""
         if X.shape[0]:
             raise InputError("Rows that count by person need their persons.")
         return self.of(X, codes, np.empty(0, np.uint8))
 
     def of(self, X: Floats, codes: Codes, kinds: Kinds) -> Integers:
-        """Of rows whose shares are of these kinds."""
+        """Totals of rows whose shares have these kinds."""
         register = self.people.register
         weights = register.shares(kinds).weights(self.shift)
         return weighted(self.kernel, X, codes, kinds, weights)
 
 
 def fuller(batches: Iterable[Any], dim: int) -> Iterator[Any]:
-    """The same rows in batches of several: every batch calls the kernel once for each share that occurs."""
+    """The same rows in fewer, larger batches, because every batch calls the kernel once for each share that occurs."""
     import pyarrow as pa
 
     waiting: list[Any] = []
@@ -127,30 +127,30 @@ def fuller(batches: Iterable[Any], dim: int) -> Iterator[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Whose:
-    """Whose the rows of a table in memory are, told chunk by chunk: nothing of an id is kept beyond that."""
+    """Which person each row of a table in memory belongs to, worked out chunk by chunk; no id is kept afterwards."""
 
     persons: PersonUnit
     key: bytes = field(default_factory=new_key)
     chunks: list[Rows] = field(default_factory=list)
-    # Of how many rows nobody knows.
+    # How many rows of each chunk have no id.
     missing: list[int] = field(default_factory=list)
 
     @staticmethod
     def of(texts: Any, X: Floats, persons: PersonUnit) -> Whose:
-        """Of rows in memory with these ids."""
+        """The persons of rows in memory with these ids."""
         whose = Whose(persons)
         starts = range(0, X.shape[0], CHUNK_ROWS)
         whose.add([(X[a : a + CHUNK_ROWS], texts[a : a + CHUNK_ROWS]) for a in starts])
         return whose
 
     def add(self, parts: Iterable[tuple[Floats, Any]]) -> None:
-        """The next rows and their ids (of any plain type), chunk by chunk; some are told at a time."""
+        """Add the next rows and their ids (of any plain type), chunk by chunk, several chunks at a time."""
         for rows, missing in side_by_side(self._told, parts):
             self.chunks.append(rows)
             self.missing.append(missing)
 
     def _told(self, part: tuple[Floats, Any]) -> tuple[Rows, int]:
-        """Rows with finite features, of somebody; and how many are nobody's."""
+        """The rows that have finite features and an id, and how many rows have no id."""
         X, ids = part[0], id_texts(part[1])
         kept = finite_rows(X) & ~missing_ids(ids)
         if kept.all():
@@ -160,12 +160,12 @@ class Whose:
 
     @property
     def kept(self) -> Flags:
-        """(n,) those among all rows."""
+        """(n,) whether a row has finite features and an id."""
         flags = [np.ones(c.n_rows, bool) if c.usable is None else c.usable for c in self.chunks]
         return np.concatenate([np.empty(0, bool), *flags])
 
     def shares(self) -> Shares:
-        """How much each of them counts."""
+        """The share of each of these rows."""
         if not self.chunks:
             width = 2 if self.persons.max_rows is None else 3
             self.chunks.append(Rows.of(0, np.empty((width, 0), np.uint64)))

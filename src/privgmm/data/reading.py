@@ -1,4 +1,4 @@
-"""Tables on disk: described without reading a row, read whole or by chunks, and the kinds of their columns."""
+"""Tables on disk: describe one without reading a row, read it whole or by chunks, and find the kinds of its columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PathLike = str | os.PathLike[str]
 class Files:
     """A table on disk of which no row was read: its layout and its pieces.
 
-    ``lengths`` are the rows of each piece where the metadata tell them (Parquet; None: CSV), ``size``
+    ``lengths`` are the numbers of rows of the pieces where the metadata tell them (Parquet; None for CSV), ``size``
     the bytes of all files.
     """
 
@@ -42,11 +42,11 @@ class Files:
 
     @property
     def texts(self) -> bool:
-        """Whether the labels are texts, of which only all together tell what they stand for."""
+        """Whether the labels are texts of a CSV; whether those are numbers is decided by all of them together."""
         return self.lengths is None
 
     def fits(self, limit: int) -> bool:
-        """Whether the rows may fit into so many bytes, as far as can be known without reading them."""
+        """Whether the rows may fit into ``limit`` bytes, as far as can be known without reading them."""
         if self.lengths is None:
             return self.size <= limit
         return 8 * sum(self.lengths) * len(self.layout.features) <= limit
@@ -128,7 +128,7 @@ def _tables(files: Files) -> Iterator[Table]:
 
 
 def _usable_chunks(files: Files) -> Iterator[tuple[Floats, Any]]:
-    """(features, Arrow label column or None) of each batch; at the end, what is unusable is refused."""
+    """The features and the Arrow label column (or None) of each batch; unusable cells are refused at the end."""
     layout, n_rows = files.layout, 0
     bad = unusable(np.empty((0, len(layout.features))))
     for piece in files.pieces:
@@ -152,7 +152,7 @@ def no_rows(where: str) -> InputError:
 
 
 def file_kinds(path: PathLike) -> dict[str, Kind]:
-    """The kind of each column, by name. A CSV file is read for it, a Parquet file only in its header."""
+    """The kind of each column, by name. A CSV file is read for it; of a Parquet file only the metadata are."""
     files = open_files(path)
     check_same_names(files, path)
     found = [_kinds(file) for file in files]
@@ -160,7 +160,7 @@ def file_kinds(path: PathLike) -> dict[str, Kind]:
 
 
 def _widest(kinds: Sequence[Kind]) -> Kind:
-    """The kind that holds the values of all parts."""
+    """The kind that can hold the values of all parts."""
     for kind in ("category", "number"):
         if kind in kinds:
             return kind
@@ -183,12 +183,12 @@ def _typed(type_: Any) -> Kind:
 
 
 def _read_kinds(file: CsvFile | SheetFile) -> dict[str, Kind]:
-    """Numbers are what can be read as numbers in every row, integers what is whole in every row."""
+    """The kinds of a file's columns: a number if every cell can be read as one, an integer if every cell is whole."""
     texts = file.text_columns(file.names)
     if isinstance(file, CsvFile):
         file.propose_decimals(texts)
     numeric = tuple(name for name in file.names if name not in set(texts))
-    # The label's place is taken by any column, so that a file of texts alone is read, and checked, too.
+    # Without numeric columns some column is read in place of the label, so that a file of texts is checked too.
     layout = Layout(numeric, None if numeric else file.names[0])
     whole = np.ones(len(numeric), dtype=bool)
     for batch in file.batches(layout):

@@ -14,12 +14,12 @@ from privgmm.data.names import shown
 from privgmm.errors import InputError
 from privgmm.types import Floats
 
-# Rows far outside are brought this close before any arithmetic, so that 1e308 cannot overflow;
-# the clip into the ball itself is the privacy layer's, in integers.
+# Rows farther outside than this are moved here before any arithmetic, so that 1e308 cannot overflow. The clip into
+# the ball itself is done in integers by the queries.
 _FAR = 1e6
 # Squares and products of coordinates must stay far inside the range of floats.
 LARGEST, SMALLEST = 1e100, 1e-100
-# Rows mapped at a time: scale and center, repeated for them, stay in cache.
+# Rows mapped at a time, so few that scale and center, repeated for each of them, stay in cache.
 _BLOCK = 4096
 
 
@@ -38,9 +38,9 @@ class Region:
         return float(self.scale.max())
 
     def to_unit(self, X: Floats) -> Floats:
-        """Rows in coordinates where the region is the unit ball; each row on its own."""
+        """Rows in coordinates in which the region is the unit ball; each row is mapped by itself."""
         out = np.empty(X.shape)
-        # Arrays of one shape: broadcasting a short row over many is several times slower.
+        # Both operands have the same shape, because broadcasting one short row over many is several times slower.
         size = min(_BLOCK, X.shape[0])
         scale, shift = (np.tile(v, (size, 1)) for v in (self.scale, self.center / self.scale))
         for start in range(0, X.shape[0], _BLOCK):
@@ -61,9 +61,9 @@ class Region:
 
 
 def as_pair(bounds: Any, names: Sequence[str]) -> Any:
-    """Bounds by column as one pair (lo, hi) with a number per column each; other bounds as they are.
+    """Bounds given by column as one pair (lo, hi), each with a number per column; other bounds stay as they are.
 
-    A dict has a pair for each of the ``names`` (others in it are of no concern), a list one pair per
+    A dict has a pair for each of the ``names`` (further names in it are ignored), a list one pair per
     column in their order.
     """
     if isinstance(bounds, Mapping):

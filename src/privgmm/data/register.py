@@ -1,7 +1,7 @@
 """All persons of a table, by keyed digests of their ids (never the ids), and how many rows each has.
 
-Rows are sorted by key, some millions at a time, and keep their entry in the sheet that this makes: so the shares of
-rows that were counted are known without looking at an id again.
+Rows are sorted by key, some millions at a time, and remember their entry in the sheet of counts that this gives, so
+that their shares are found later without another look at an id.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from privgmm.data.source import Kinds, Shares, side_by_side
 from privgmm.errors import InputError
 from privgmm.types import Flags, Integers, PersonUnit
 
-# What rows that were counted are remembered by, before all persons are known.
+# Memory for the entries of counted rows, which are kept until all persons are known.
 _BLOCK_BYTES = 1 << 29
-# No person has as many rows as this many bits can count.
+# Bits that hold the number of rows of any person.
 _ROW_BITS = 40
 _BYTES = 256
-# Entries that wait to be merged into a sheet, at least: a few at a time would sort all of them often.
+# At least this many entries wait before they are merged into a sheet: merging a few at a time would sort all of them too often.
 _WAITING = 1 << 21
-# Rows that are sorted at a time: all of most tables, and no more than some hundred megabytes.
+# Rows that are sorted at a time: enough for most tables as a whole, and no more than some hundred megabytes.
 _BLOCK_ROWS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """Rows counted by distinct keys, in ascending order; of each person no more than those that may count."""
+    """How many rows each distinct key has, keys in ascending order; only as many rows of a person as may count."""
 
     keys: Words  # (2 or 3, m), see ``row_keys``
     counts: Integers
 
     @cached_property
     def starts(self) -> Integers:
-        """Where each person begins."""
+        """The position of each person's first key."""
         change = np.ones(self.counts.size, dtype=bool)
         low, high = self.keys[0], self.keys[1]
         change[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
@@ -46,20 +46,20 @@ class Sheet:
 
     @cached_property
     def before(self) -> Integers:
-        """(m,) rows of the same person with smaller row words."""
+        """(m,) how many rows of the same person have smaller row words."""
         before = np.cumsum(self.counts) - self.counts
         sizes = np.diff(np.append(self.starts, before.size))
         return np.asarray(before - np.repeat(before[self.starts], sizes))
 
     def kept(self, most_rows: int | None) -> Flags:
-        """(m,) which keys the first ``most_rows`` rows of each person have."""
+        """(m,) whether a key belongs to the first ``most_rows`` rows of its person."""
         if most_rows is None:
             return np.ones(self.counts.size, dtype=bool)
         return np.asarray(self.before < most_rows)
 
 
 def together(sheets: Iterable[Sheet], most_rows: int | None) -> Sheet:
-    """The sheet of all parts; memory stays proportional to the persons (and rows kept) there are."""
+    """The sheet of all parts; the memory it takes is proportional to the number of persons (and of rows kept)."""
     done = Sheet(np.empty((2 if most_rows is None else 3, 0), np.uint64), np.empty(0, np.int64))
     waiting: list[Sheet] = []
     held = 0
@@ -89,7 +89,7 @@ def _sorted(keys: list[Words]) -> tuple[Integers, Integers, Words]:
     words = [word[order] for word in keys]
     change = _different(words[0])
     if any((_different(word) & ~change).any() for word in words[1:]):
-        # First words alone nearly always tell persons apart; here all of them are needed.
+        # Nearly always the first words alone tell persons apart; here all words are needed.
         order = np.lexsort(keys[::-1])
         words = [word[order] for word in keys]
         change = np.any([_different(word) for word in words], axis=0)
@@ -98,7 +98,7 @@ def _sorted(keys: list[Words]) -> tuple[Integers, Integers, Words]:
 
 
 def _different(words: Words) -> Flags:
-    """(n,) which words differ from the one before; the first does."""
+    """(n,) whether a word differs from the one before; True for the first."""
     change = np.ones(words.size, dtype=bool)
     np.not_equal(words[1:], words[:-1], out=change[1:])
     return change
@@ -106,10 +106,10 @@ def _different(words: Words) -> Flags:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Keys of the usable rows of a part, by their first bytes: what is sorted later then stays in cache.
+    """Keys of the usable rows of a part, grouped by their first byte, so that each group stays in cache when it is sorted.
 
-    order : (n,) the rows in that order; ends : (256,) where each byte ends
-    usable : the rows with keys among all rows of the part; None where all have
+    order : (n,) the rows in that order; ends : (256,) where the group of each byte ends
+    usable : whether a row of the part has a key; None where all have one
     """
 
     part: int
@@ -138,9 +138,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of some parts, counted: each has an entry in the ``sheet``; -1 if it is surely behind those that count.
+    """The counted rows of some parts. Each has an entry in the ``sheet``, or -1 if it surely comes after the rows that count.
 
-    parts : of each the number, the usable rows (``Rows.usable``) and the entries of these
+    parts : for each part its number, its usable rows (``Rows.usable``) and their entries
     """
 
     sheet: Sheet
@@ -148,7 +148,7 @@ class Block:
 
     @staticmethod
     def of(rows: list[Rows], most_rows: int | None) -> Block:
-        """Rows of these parts; threads sort them side by side, some first bytes each."""
+        """Count the rows of these parts; threads sort the groups of first bytes side by side."""
 
         def one(byte: int) -> tuple[Sheet, NDArray[np.int32]]:
             mine = [part.keys[:, part.places(byte)] for part in rows]
@@ -182,7 +182,7 @@ class Block:
         return int(rows + self.sheet.keys.nbytes + self.sheet.counts.nbytes)
 
     def kinds(self, register: Register) -> Iterator[tuple[int, Kinds]]:
-        """Parts, and the kinds of all rows of each."""
+        """The number of each part, and the kinds of all of its rows."""
         small = np.min_scalar_type(register.nobody)
         found = np.append(register.kinds_of(self.sheet.keys), register.behind).astype(small)
         for part, usable, entry in self.parts:
@@ -195,7 +195,7 @@ class Block:
 
 
 def _by_part(rows: list[Rows], entries: list[NDArray[np.int32]]) -> Iterator[NDArray[np.int32]]:
-    """Entries of all rows with a first byte, byte after byte, as entries of the rows of each part in their order."""
+    """Turn entries that are grouped by first byte over all parts into the entries of each part's rows, in their order."""
     used = [0] * _BYTES
     for part in rows:
         sorted_ = np.empty(part.n_rows, np.int32)
@@ -231,7 +231,7 @@ def registered(parts: Iterable[Rows], persons: PersonUnit) -> tuple[Register, di
 
 
 def _gathered(parts: Iterable[Rows]) -> Iterator[list[Rows]]:
-    """Parts with so many rows together that they are sorted at once."""
+    """The parts in lists that are sorted together, each of at most _BLOCK_ROWS rows unless a single part has more."""
     waiting: list[Rows] = []
     held = 0
     for rows in parts:
@@ -246,24 +246,24 @@ def _gathered(parts: Iterable[Rows]) -> Iterator[list[Rows]]:
 
 @dataclass(frozen=True, eq=False)
 class Register:
-    """All persons by digest; a row before a person's ``last`` word counts in full, one at it for its part.
+    """All persons by digest. A row whose word is below its person's ``last`` word counts in full, rows at that word for a part.
 
-    In full is 1/M of a unit where at most M rows of a person count. Where each person counts once there are no words, and
-    each row counts for 1/m. Shares are kept as kinds, of which there are few.
+    In full means 1/M of a unit where at most M rows of a person count. Where each person counts once there are no row
+    words, and each of m rows counts 1/m. There are few different shares; a row has the number of its share, its kind.
     """
 
     digest: Words  # (2, P), ascending
     last: Words | None
     kinds: Kinds  # of the share of a row at ``last``
-    parts: Integers  # of every kind; then of rows before ``last``, of those behind, and of nobody's
+    parts: Integers  # numerators of all kinds; the last three are rows before ``last``, rows after it, and rows of nobody
     wholes: Integers
 
     @staticmethod
     def of(sheet: Sheet, persons: PersonUnit) -> Register:
-        """Who is there, and how much of each person's last rows counts."""
+        """The register of all persons of a sheet, with the share of each person's last rows."""
         ends = np.append(sheet.starts, sheet.counts.size)[1:] - 1
         tied, most = sheet.counts[ends], persons.max_rows or 1
-        # Places left for the rows at ``last``; where each person counts once, one place for all.
+        # How many of the rows at ``last`` still count; where each person counts once, all rows share one place.
         left = np.minimum(most - sheet.before[ends], tied)
         both, kinds = np.unique(left << _ROW_BITS | tied, return_inverse=True)
         parts, wholes = both >> _ROW_BITS, (both & ((1 << _ROW_BITS) - 1)) * most
@@ -287,12 +287,12 @@ class Register:
 
     @property
     def behind(self) -> int:
-        """The kind of a row behind those of its person that count."""
+        """The kind of a row that comes after the rows of its person that count."""
         return self.parts.size - 2
 
     @cached_property
     def _buckets(self) -> tuple[np.uint64, Integers]:
-        """Digests are spread evenly: their first bits nearly tell the place."""
+        """Where to begin looking for a digest: digests are spread evenly, so their first bits nearly tell the position."""
         bits = max(self.n_persons.bit_length(), 1)
         shift = np.uint64(64 - bits)
         edges = np.arange((1 << bits) + 1)

@@ -18,9 +18,9 @@ from privgmm.data.validate import refuse_text
 from privgmm.errors import InputError
 from privgmm.model.labels import label_text
 
-# Unpacked bytes: more than the largest sheet of numbers takes (a million rows of a hundred columns).
+# Most bytes of an unpacked file: more than a million rows of a hundred numbers take.
 _LARGEST = 1 << 32
-# Texts that stand for nothing, in CSV files too (Arrow's list).
+# Texts that stand for a missing cell, as they do in CSV files (Arrow's list).
 _MISSING = {
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A",
     "NA", "NULL", "NaN", "n/a", "nan", "null",
@@ -103,7 +103,7 @@ def _rows(source: Any, where: str) -> list[tuple[Any, ...]]:
         with zipfile.ZipFile(source) as packed:
             if sum(part.file_size for part in packed.infolist()) > _LARGEST:
                 raise InputError(f"{where} is larger than spreadsheets are; save it as Parquet.")
-        # By its bytes: of a path openpyxl believes the ending.
+        # The bytes are given and not the path, because openpyxl judges a path by its ending.
         source.seek(0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -124,7 +124,7 @@ def _cells(source: Any, where: str) -> list[tuple[Any, ...]]:
         if not book.worksheets:
             raise InputError(f"{where} has no sheet of cells; save the table on its first sheet.")
         sheet = book.worksheets[0]
-        # What a file says of its own size is not always true.
+        # The size that a file states for its sheet is not always true.
         sheet.reset_dimensions()
         return [tuple(row) for row in sheet.iter_rows(values_only=True)]
     finally:

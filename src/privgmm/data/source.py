@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from privgmm.errors import InputError
 from privgmm.types import Codes, Floats, Integers, Kernel
 
-# Which of few different shares each row has.
+# For each row, which of the few different shares it has: a position in ``Shares.parts``.
 Kinds = NDArray[np.unsignedinteger[Any]]
-# Totals of weighted rows are kept as high * 2^30 + low: weights of 20 bits times totals of 51 leave 64.
+# Totals of weighted rows are kept as high * 2^30 + low, because weights of 20 bits times totals of 51 bits exceed 64 bits.
 _LIMB = 30
 _LOW = (1 << _LIMB) - 1
-# Small enough to stay in cache for ten columns, large enough that Python's overhead vanishes.
+# Rows of a chunk: few enough to stay in cache for ten columns, enough to make Python's overhead negligible.
 CHUNK_ROWS = 1 << 16
-# Cells at a time where every share of a row costs a call of the kernel: many more rows than there are shares.
+# Cells at a time where the kernel is called once for every different share: many more rows than there are shares.
 _CELLS_AT_ONCE = 1 << 21
-# Rows of no more bytes than this may be copied into another order (as many as files are read into memory).
+# Rows of at most this many bytes may be copied into another order (the same limit as for files read into memory).
 _COPIED_BYTES = 1 << 28
-# A map of rows that treats each row on its own.
+# A map of rows that treats each row by itself.
 Mapping = Callable[[Floats], Floats]
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
@@ -51,7 +51,7 @@ class Shares:
 
     @staticmethod
     def each(parts: Integers, wholes: Integers, n_units: int) -> Shares:
-        """Of rows whose shares are given one by one."""
+        """The shares of rows, given row by row."""
         table, kinds = np.unique(np.stack([parts, wholes]), axis=1, return_inverse=True)
         small = np.min_scalar_type(max(table.shape[1], 1))
         return Shares(kinds.ravel().astype(small), table[0], table[1], n_units)
@@ -67,7 +67,7 @@ class Shares:
 
 
 def weighted(kernel: Kernel, X: Floats, codes: Codes, kinds: Kinds, weights: Integers) -> Integers:
-    """(2 m,) high and low halves of sum_n w_n kernel(x_n), w_n = weights[kinds_n]: rows of one kind are added up together.
+    """(2 m,) high and low halves of sum_n w_n kernel(x_n), w_n = weights[kinds_n]; rows of one kind are added up in one call.
 
     Halves of several chunks may be added as they are.
     """
@@ -89,7 +89,7 @@ def weighted(kernel: Kernel, X: Floats, codes: Codes, kinds: Kinds, weights: Int
 
 
 def rows_at_once(dim: int) -> int:
-    """How many rows of so many features are added up by their shares at a time."""
+    """How many rows of ``dim`` features are added up by their shares at a time."""
     return max(_CELLS_AT_ONCE // max(dim, 1), CHUNK_ROWS)
 
 
@@ -100,7 +100,7 @@ def joined(halves: Integers) -> list[int]:
 
 
 def _alike(kinds: Kinds) -> Iterator[tuple[int, Integers]]:
-    """Kinds that occur, and the rows of each in their order. Kinds of one or two bytes are sorted by counting."""
+    """The kinds that occur, each with its rows in their order. NumPy sorts kinds of one or two bytes by counting, which is fast."""
     if kinds.size == 0:
         return
     if kinds[0] == kinds[-1] and (kinds == kinds[0]).all():
@@ -121,7 +121,7 @@ class Source(Protocol):
 
     @property
     def n_units(self) -> int:
-        """How many there are of what is protected: persons, or rows where every row is its own person."""
+        """The number of protected units: persons, or rows where every row is its own person."""
         ...
 
     @property
@@ -170,7 +170,7 @@ class ArraySource:
 
     @property
     def n_units(self) -> int:
-        """Persons, or rows where each is its own."""
+        """The number of persons, or of rows where each row is its own person."""
         return self.n_rows if self.shares is None else self.shares.n_units
 
     @cached_property
@@ -191,11 +191,11 @@ class ArraySource:
         return add_exactly(side_by_side(chunk_total, starts))
 
     def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
-        """The same with every row times its weight."""
+        """Sum of the kernel over all rows, each times its weight."""
         if self.shares is None:
             return scaled(self.total(kernel), shift)
         rows, weights = self._by_share, self.shares.weights(shift)
-        # Chunks have one share each where rows were put in order, and many where they were not.
+        # Where rows were sorted by share a chunk has one share, so chunks may be small; otherwise it has many.
         step = self.chunk_rows if rows[0] is not self.X else rows_at_once(self.dim)
 
         def chunk_total(start: int) -> Integers:
@@ -210,7 +210,7 @@ class ArraySource:
 
     @cached_property
     def _by_share(self) -> tuple[Floats, Codes, Kinds]:
-        """Rows, codes and kinds; where a copy is small, rows of one share together: they are passed over many times."""
+        """Rows, codes and kinds. Where a copy is affordable rows are sorted by share, which pays because passes are many."""
         assert self.shares is not None
         kinds = self.shares.kinds
         if self.X.nbytes > _COPIED_BYTES:
@@ -220,13 +220,13 @@ class ArraySource:
 
 
 def scaled(totals: Integers, shift: int) -> list[int]:
-    """Totals in units of 2^-shift: every row has the share one."""
+    """Totals of rows with share one, in units of 2^-shift."""
     return [total << shift for total in totals.ravel().tolist()]
 
 
 @dataclass(frozen=True, eq=False)
 class MappedKernel:
-    """The kernel of mapped rows; as pure in each row as the map and the kernel are."""
+    """A kernel applied to mapped rows. A row's contribution depends on that row alone if this holds for map and kernel."""
 
     kernel: Kernel
     mapping: Mapping
@@ -238,7 +238,7 @@ class MappedKernel:
 
 @dataclass(frozen=True, eq=False)
 class SourceAround:
-    """As many rows, units, features and classes as the ``source`` inside."""
+    """The base of sources around another ``source``, with as many rows, units, features and classes."""
 
     source: Source
 
@@ -249,7 +249,7 @@ class SourceAround:
 
     @property
     def n_units(self) -> int:
-        """Persons, or rows where each is its own."""
+        """The number of persons, or of rows where each row is its own person."""
         return self.source.n_units
 
     @property
@@ -267,8 +267,8 @@ class SourceAround:
 class MappedSource(SourceAround):
     """The rows of ``source`` in other coordinates, e.g. ``Region.to_unit``; nothing is copied or cached.
 
-    The map must treat each row on its own and must pickle (a bound method of a frozen dataclass
-    does), because a distributed source carries it to the rows and not the rows to it.
+    The map must treat each row by itself, and it must be picklable (a bound method of a frozen dataclass is),
+    because a distributed source sends the map to the rows and not the rows to the map.
     """
 
     mapping: Mapping
@@ -278,7 +278,7 @@ class MappedSource(SourceAround):
         return self.source.total(MappedKernel(kernel, self.mapping))
 
     def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
-        """The same with every row times its weight."""
+        """Sum of the kernel over all rows, each times its weight."""
         return self.source.fixed_point(MappedKernel(kernel, self.mapping), shift)
 
 
@@ -293,7 +293,7 @@ def side_by_side(
         return
     pool = ThreadPoolExecutor(workers)
     try:
-        # Few at a time, so that results do not pile up where they are used slower than they are made.
+        # Only a few jobs run ahead, so that results do not pile up if they are consumed more slowly than computed.
         jobs: deque[Future[_Result]] = deque()
         for part in waiting:
             if len(jobs) == 2 * workers:
@@ -302,7 +302,7 @@ def side_by_side(
         while jobs:
             yield jobs.popleft().result()
     finally:
-        # After a failure in one part the others are of no use.
+        # If one part failed, the others are no longer needed.
         pool.shutdown(wait=True, cancel_futures=True)
 
 

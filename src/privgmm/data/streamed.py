@@ -1,4 +1,4 @@
-"""Sources larger than memory: a pass reads the rows piece by piece, here or on workers, and is checked here."""
+"""Sources larger than memory: every total is a pass that reads the rows piece by piece, here or on workers."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from privgmm.types import Floats, Integers, Kernel, PersonUnit
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What the pass that counts persons brings back: all of them, the kinds of the rows of some parts
-    (``People.known``), what else it found, and the rows of each part."""
+    """The result of the pass that counts persons: the register of all of them, the kinds of the rows of some parts
+    (``People.known``), the unusable cells it found, and the number of rows of each part."""
 
     register: Register
     known: dict[int, Kinds]
@@ -46,9 +46,9 @@ class StreamedSource(ABC):
     """Rows in parts, read anew for every total.
 
     ``check`` refuses missing and infinite cells and labels outside the class list, with counts over
-    the whole table, for the holder's eyes and before anything is spent; a pass that finds some
-    later says only that the table changed. ``where`` names the table in such sentences; ``lengths``
-    are the rows of each part. Where the layout drops bad rows nothing is refused.
+    the whole table. These counts are for the holder, before anything is spent; a later pass that finds such
+    cells says only that the table changed. ``where`` names the table in such sentences; ``lengths``
+    are the numbers of rows of the parts. Where the layout drops bad rows nothing is refused.
     """
 
     layout: Layout
@@ -63,7 +63,7 @@ class StreamedSource(ABC):
 
     @property
     def n_units(self) -> int:
-        """Every row is its own; ``PersonSource`` knows persons."""
+        """The number of rows: here every row is its own unit. ``PersonSource`` counts persons."""
         return self.n_rows
 
     @property
@@ -73,7 +73,7 @@ class StreamedSource(ABC):
 
     @abstractmethod
     def run(self, layout: Layout, kernel: Kernel | None) -> tuple[Tally, tuple[int, ...]]:
-        """One pass over all rows (a kernel of None surveys them), and the rows of each part."""
+        """One pass over all rows, which only surveys them if the kernel is None; also the number of rows of each part."""
 
     @abstractmethod
     def count(self, persons: PersonUnit, key: bytes) -> Counted:
@@ -81,18 +81,18 @@ class StreamedSource(ABC):
 
     @abstractmethod
     def fetch(self, wanted: dict[int, Integers], people: People | None = None) -> list[Floats]:
-        """Features of some parts' rows, by ascending row numbers within each part; shares last, of ``people``."""
+        """Features of some rows, by ascending numbers within each part; with ``people`` the last column is the share of each row."""
 
     @abstractmethod
     def feature_batches(self, people: People | None = None) -> Iterator[Floats]:
-        """The features of all rows, in their order, in batches of any size; shares last, of ``people``."""
+        """The features of all rows in order, in batches of any size; with ``people`` the last column is the share of each row."""
 
     def total(self, kernel: Kernel) -> Integers:
         """Sum of the kernel over all rows, in one pass."""
         return self._unchanged(*self.run(self.layout, kernel))
 
     def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
-        """The same with every row times 2^shift: a unit of its own."""
+        """The total with every row times 2^shift, because every row is a unit of its own."""
         return scaled(self.total(kernel), shift)
 
     def _unchanged(self, found: Tally, lengths: tuple[int, ...]) -> Integers:
@@ -105,16 +105,16 @@ class StreamedSource(ABC):
         self.refuse(*self.run(self.layout, Nothing()))
 
     def refuse(self, found: Tally, lengths: tuple[int, ...]) -> None:
-        """Refuse what such a pass found."""
+        """Refuse the unusable rows that such a pass found."""
         found.bad.refuse(self.layout.features, self.layout.label, self.where, self.layout.person)
         self._unchanged(found, lengths)
 
     def features_at(self, rows: Integers, people: People | None = None) -> Floats:
-        """(len(rows), d) features of the rows with these ascending numbers; shares last, of ``people``."""
+        """(len(rows), d) features of the rows with these ascending numbers; with ``people`` one more column, the shares."""
         found = self.fetch(dict(self._split(rows)), people)
         X = np.concatenate([np.empty((0, self.dim + (people is not None))), *found])
         if not np.isfinite(X).all():
-            self.check()  # tells what is wrong, with counts over the whole table
+            self.check()  # refuses with counts over the whole table
         return X
 
     def _split(self, rows: Integers) -> Iterator[tuple[int, Integers]]:
@@ -140,7 +140,7 @@ class FileSource(StreamedSource):
     threads: int | None = None
 
     def run(self, layout: Layout, kernel: Kernel | None) -> tuple[Tally, tuple[int, ...]]:
-        """One pass over all rows (a kernel of None surveys them), and the rows of each piece."""
+        """One pass over all rows, which only surveys them if the kernel is None; also the number of rows of each piece."""
 
         def one(number: int) -> Tally:
             piece = self.pieces[number]
@@ -178,7 +178,7 @@ class FileSource(StreamedSource):
             yield from public_rows(piece, self.layout, people, number)
 
     def loaded(self, what: str, persons: PersonUnit | None = None) -> ArraySource:
-        """The same rows as arrays, for ``what`` cannot be done in passes; checked beforehand."""
+        """The same rows as arrays, because ``what`` cannot be done in passes; they are checked first."""
         self.check()
         batches = [batch for piece in self.pieces for batch in piece.batches(self.layout)]
         X = np.concatenate([np.empty((0, self.dim)), *map(self.layout.matrix, batches)])
@@ -194,7 +194,7 @@ class FileSource(StreamedSource):
 
 @dataclass(frozen=True, eq=False)
 class PersonSource(SourceAround):
-    """The rows of ``source``, whose layout names the column of persons, each counted by its share: every total is a pass."""
+    """The rows of a ``source`` whose layout names a column of persons; each row counts by its share. Every total is a pass."""
 
     source: StreamedSource
     people: People
@@ -203,7 +203,7 @@ class PersonSource(SourceAround):
 
     @staticmethod
     def of(source: StreamedSource, persons: PersonUnit) -> PersonSource:
-        """One pass counts the rows of every person, and finds what ``check`` refuses."""
+        """The source with its persons: one pass counts the rows of every person and finds what ``check`` will refuse."""
         key = new_key()
         counted = source.count(persons, key)
         people = People(persons, counted.register, key, counted.known)
@@ -215,7 +215,7 @@ class PersonSource(SourceAround):
         return self.people.register.n_persons
 
     def total(self, kernel: Kernel) -> Integers:
-        """Sum of the kernel over all rows, whoever's they are."""
+        """Sum of the kernel over all rows, each counting in full."""
         return self.source.total(kernel)
 
     def fixed_point(self, kernel: Kernel, shift: int) -> list[int]:
@@ -223,11 +223,11 @@ class PersonSource(SourceAround):
         return joined(self.source.total(ByPerson(kernel, self.people, shift)))
 
     def check(self) -> None:
-        """Refuse unusable rows, those of nobody among them."""
+        """Refuse unusable rows, also those without an id."""
         self.source.refuse(self.found, self.lengths)
 
     def loaded(self, what: str) -> ArraySource:
-        """The same rows as arrays, for ``what`` cannot be done in passes."""
+        """The same rows as arrays, because ``what`` cannot be done in passes."""
         if not isinstance(self.source, FileSource):
             raise InputError(
                 f"{what} needs the table in memory; read it first and give its arrays."

@@ -1,4 +1,4 @@
-"""What a table is: checked rows in memory, and the description by which rows are read from anywhere."""
+"""What a table is: checked rows in memory (``Table``), and the description by which rows are read from anywhere (``Layout``)."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class Layout:
     """Feature columns in their order, the label column (None: unlabelled) and the class list.
 
     ``kind`` says what the texts of a CSV's label column stand for where the class list was read
-    from them; with a stated list it stays None and labels are matched as texts. ``drop_bad``: rows
-    with an unusable feature, or of nobody, are no rows of the table, and rows of no listed class count
-    for nothing. ``person`` is the column that says whose a row is; None where each row is its own. ``order``
-    are features and label as they stand in the table; ``stated`` what a schema says of the features, if anything.
+    from them; with a stated list it stays None and labels are matched as texts. With ``drop_bad`` rows
+    that have an unusable feature or no id are left out, and rows of no listed class count for nothing.
+    ``person`` is the column of persons' ids; None where each row is its own person. ``order`` has features and
+    label in the order of the table; ``stated`` is what a schema says of the features, if anything.
     """
 
     features: tuple[str, ...]
@@ -74,12 +74,12 @@ class Layout:
 
     @property
     def without_label(self) -> Layout:
-        """The same features alone."""
+        """The layout of the same features without label and class list."""
         return replace(self, label=None, classes=())
 
     @property
     def columns(self) -> list[str]:
-        """All columns to read: features, the label's, the persons'."""
+        """All columns to read: the features, the label and the persons."""
         return [*self.features, *(name for name in (self.label, self.person) if name is not None)]
 
     def matrix(self, batch: Any) -> Floats:
@@ -90,7 +90,7 @@ class Layout:
             if stated is not None:
                 X[:, j] = self.cells(stated, column)
                 continue
-            # Assigning widens float32 and integers on the way, without a copy in between.
+            # The assignment itself converts float32 and integers, without a copy in between.
             X[:, j] = as_numpy(column) if _plain(column) else floats(column)
         return X
 
@@ -112,8 +112,8 @@ class Layout:
     def cells(self, stated: Column, column: Any) -> Floats:
         """(n,) numbers of a column with categories or missing cells, each cell by itself.
 
-        A level is its position, and a missing cell ABSENT where cells may be missing. NaN, which makes a row
-        unusable, is any other missing cell and a level that was not stated.
+        A level becomes its position, and a missing cell ABSENT where cells may be missing. Any other missing cell and
+        a level that was not stated become NaN, which makes the row unusable.
         """
         if stated.type != "category":
             found = column if isinstance(column, np.ndarray) else floats(column)
@@ -132,25 +132,25 @@ class Layout:
         return X[self.kept(batch, X)] if self.drop_bad else X
 
     def kept(self, batch: Any, X: Floats | None = None) -> Flags:
-        """(n,) rows with finite features, of somebody."""
+        """(n,) whether a row has finite features and, where persons are protected, an id."""
         finite = finite_rows(self.matrix(batch) if X is None else X)
         return finite if self.person is None else finite & ~missing_ids(self.ids(batch))
 
     def ids(self, batch: Any) -> Any:
-        """Whose each row is, as Arrow texts; null where nobody's."""
+        """The id of each row's person as Arrow texts; null where there is none."""
         return id_texts(self.id_column(batch))
 
     def id_column(self, batch: Any) -> Any:
-        """The persons' Arrow column, as it is."""
+        """The Arrow column of the persons' ids, unchanged."""
         assert self.person is not None
         return _by_name(batch, (self.person,))[0]
 
     def label_column(self, batch: Any) -> Any:
-        """The label's Arrow column; None of an unlabelled table."""
+        """The Arrow column of the labels; None for an unlabelled table."""
         return None if self.label is None else _by_name(batch, (self.label,))[0]
 
     def labels(self, batch: Any) -> tuple[list[Any], Codes]:
-        """The distinct labels (None: no class's name), and each row's position in them."""
+        """The distinct labels (None where one can be no class's name), and each row's position among them."""
         if self.label is None:
             return [], np.zeros(batch.num_rows, dtype=np.intp)
         return distinct(self.label_column(batch), self.kind, self.drop_bad)
@@ -162,7 +162,7 @@ class Layout:
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        """Made once for all batches."""
+        """Text -> position in the class list, made once for all batches."""
         return label_positions(self.classes)
 
 
@@ -173,6 +173,6 @@ def _plain(column: Any) -> bool:
 
 
 def _by_name(batch: Any, names: tuple[str, ...]) -> list[Any]:
-    # By position: Arrow looks a name up by going through all of them.
+    # Columns are taken by position, because Arrow searches all names for each name that is asked for.
     at = {name: j for j, name in enumerate(batch.schema.names)}
     return [batch.column(at[name]) for name in names]

@@ -11,7 +11,7 @@ from typing import Any
 
 from privgmm.errors import InputError
 
-# What compressed files begin with, and Arrow's name for it.
+# The first bytes of compressed files, and Arrow's name of the compression.
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -81,17 +81,17 @@ def bytes_of(source: str | bytes) -> Any:
 
 @contextmanager
 def text_of(source: str | bytes, encoding: str) -> Iterator[io.TextIOWrapper]:
-    """The characters of a file. What the encoding does not have stays apart, as a surrogate: such bytes
-    matter only in the columns that are read."""
+    """The characters of a file. Bytes that are invalid in the encoding become surrogates and are no error here,
+    because they matter only in the columns that are read."""
     decoder = "utf-8-sig" if encoding == "utf-8" else encoding
     with bytes_of(source) as stream:
         yield io.TextIOWrapper(stream, decoder, errors="surrogateescape", newline="")
 
 
 def separator_in(header: Sequence[str], used: str) -> str | None:
-    """Which other character seems to separate the names in a header that ``used`` cut into these cells.
+    """Which other character seems to separate the names of a header that was split into these cells at ``used``.
 
-    One that stands in the cells more often than they were cut: "a;b, c;d" are three names.
+    It is one that occurs in the cells more often than the header was split: "a;b, c;d" holds three names.
     """
     counts = {mark: sum(cell.count(mark) for cell in header) for mark in ";\t|," if mark != used}
     likeliest = max(counts, key=lambda mark: counts[mark])
@@ -99,6 +99,6 @@ def separator_in(header: Sequence[str], used: str) -> str | None:
 
 
 def named(separator: str) -> str:
-    """A separator in words, and as it is typed."""
+    """A separator in words, and as one types it."""
     typed = {"\t": "tab"}.get(separator, f"'{separator}'")
     return f"{_NAMES.get(separator, separator)}; give --separator {typed}"

@@ -1,4 +1,4 @@
-"""The one validator of rows: what is no finite number, or no class's label, is counted per column and never shown."""
+"""The one validator of rows: cells that are no finite numbers and labels of no class are counted per column, and never shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTED = 10
 
 
 def number_type(type_: Any) -> bool:
-    """Whether an Arrow type holds numbers; booleans are 0 and 1, and the cells of an all-null column are missing."""
+    """Whether an Arrow type can be read as numbers: booleans count as 0 and 1, and a null column has missing cells only."""
     import pyarrow as pa
 
     return bool(
@@ -52,14 +52,14 @@ def floats(column: Any) -> Floats:
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
-    """A numeric Arrow column as an array, nulls as NaN; where there are none, without pandas, which takes time to load."""
+    """A numeric Arrow column as an array, nulls as NaN; without nulls pandas, which takes time to load, is not needed."""
     if column.null_count == 0:
         return np.from_dlpack(column)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def refuse_overflowing(chunks: Iterable[Floats], names: tuple[str, ...]) -> None:
-    """Refuse public features whose squares are no numbers; missing cells are of no concern."""
+    """Refuse public features whose squares overflow; missing cells do not matter here."""
     for rows in chunks:
         there = rows != ABSENT
         far = np.flatnonzero(np.abs(rows).max(axis=0, initial=0.0, where=there) > LARGEST)
@@ -101,12 +101,12 @@ class Unusable:
         )
 
     def of_labels(self, missing: int) -> Unusable:
-        """So many rows without a label, of the same table."""
+        """The same counts with ``missing`` rows without a label."""
         none = np.zeros_like(self.missing)
         return Unusable(none, none, missing)
 
     def of_persons(self, missing: int) -> Unusable:
-        """So many rows that belong to nobody, of the same table."""
+        """The same counts with ``missing`` rows that belong to nobody."""
         none = np.zeros_like(self.missing)
         return Unusable(none, none, person_missing=missing)
 
@@ -153,7 +153,7 @@ class Unusable:
 
 
 def unusable(X: Floats, codes: Codes | None = None) -> Unusable:
-    """What cannot be used of some rows; ``codes`` count where there is a class list."""
+    """Counts of the unusable cells of some rows; labels are counted only if ``codes`` are given."""
     without = unknown = 0
     if codes is not None and codes.size and codes.min() < 0:
         without = int(np.count_nonzero(codes == MISSING))

@@ -1,6 +1,7 @@
 """What releases cost together, and for which neighbours.
 
-Costs: mu^2 adds over proven releases, epsilon and delta over all others. Neighbours: what a release for one kind says about another.
+Costs: mu^2 adds up over proven releases, epsilon and delta over all others. Neighbours: what a release that protects one kind of
+neighbours promises for another kind.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from privgmm.privacy.accounting import (
 
 # The same allowance for float rounding as the curator's (integer-noise.md, step 6, covers both).
 _TOLERANCE = 1e-9
-# Sums of decimal fractions: three times 0.1 is 0.3.
+# Allowance for the rounding of decimal fractions, so that three releases of 0.1 fit into 0.3.
 _ROUNDING = 1e-12
 Relation = Literal[
     "label", "replace", "add-remove", "person-label", "person-replace", "person-add-remove"
@@ -35,7 +36,7 @@ NEIGHBOURS: dict[Relation, str] = {
     "person-replace": "the rows of one person are replaced by as many others",
     "person-add-remove": "all rows of one person are added or removed",
 }
-# What protects it, as users state it.
+# The options by which users ask for this protection.
 UNITS: dict[Relation, str] = {
     "label": "--unit label",
     "replace": "--unit record",
@@ -64,7 +65,7 @@ _STEPS: dict[tuple[Relation, Relation], int] = {
     ("person-replace", "person-add-remove"): 2,
     ("person-add-remove", "person-add-remove"): 1,
 }
-# The same for every single row of a person: times the stated cap on rows per person.
+# Steps for each single row of a person; they are multiplied by the stated cap on rows per person.
 _STEPS_PER_ROW: dict[tuple[Relation, Relation], int] = {
     ("person-label", "label"): 1,
     ("person-label", "replace"): 1,
@@ -111,7 +112,7 @@ def over_steps(cost: Cost, steps: int) -> Cost:
         return cost
     delta = cost.delta
     if delta > 0:
-        # e^700 is the last float; a delta above one bounds nothing anyway.
+        # Beyond e^700 floats overflow; a delta above one bounds nothing anyway.
         far = steps * cost.epsilon > 700
         delta *= math.inf if far else math.expm1(steps * cost.epsilon) / math.expm1(cost.epsilon)
     return Cost(steps * cost.mu, steps * cost.epsilon, delta, cost.distance)
@@ -173,7 +174,7 @@ def steps_between(
 
 
 def why_no_bound(protected: Relation, released: Relation) -> str:
-    """What a release of this kind takes for public that a neighbour of the protected kind changes."""
+    """The fact that a release of this kind takes as public although neighbours of the protected kind differ in it."""
     if (protected, released) in _STEPS_PER_ROW:
         return "no cap on the rows of one person is stated"
     if released in ("label", "person-label"):

@@ -1,4 +1,4 @@
-"""One data set's budget: how much there is, every release that spent from it, what remains.
+"""The budget of one data set: its total, every release that spent from it, and what remains.
 
 A ``Charge`` says where a release is to be charged, and what its line will say beside the cost.
 """
@@ -55,7 +55,7 @@ class Ledger:
     """
 
     path: Path
-    # What this object tried to write; after an interrupt, ``charged`` tells what stands in the file.
+    # What this object tried to write; after an interrupt, ``charged`` tells which of it is in the file.
     tried: list[Spend] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @classmethod
@@ -70,9 +70,9 @@ class Ledger:
     ) -> Ledger:
         """Make a new ledger with a total of (epsilon, delta).
 
-        ``unit`` (and ``adjacency``) say what the total protects; without them, what the first
-        release protects. ``max_rows`` is your word that no person has more rows than that; without
-        it, releases that protect single rows bound nothing for a person.
+        ``unit`` (and ``adjacency``) say what the total protects; without them, the total protects what the first
+        release protects. ``max_rows`` states that no person has more rows than that; without
+        it, releases that protect single rows promise nothing to a person with several rows.
         """
         check_epsilon_delta(epsilon, delta)
         max_rows = _checked_cap(max_rows)
@@ -166,7 +166,7 @@ class Ledger:
             return self._read(connection)[1]
 
     def charged(self) -> list[Spend]:
-        """What this object wrote and what stands in the file, also if writing was interrupted."""
+        """The releases that this object wrote and that are in the file, also if writing was interrupted."""
         found = set(self.rows()) if self.tried else set()
         return [row for row in self.tried if row in found]
 
@@ -175,7 +175,7 @@ class Ledger:
         return self.budgets()[0]
 
     def budgets(self) -> list[Remaining]:
-        """The same for every stated total."""
+        """Every stated total, what is spent of it and what one further release may ask for."""
         with self._opened() as connection:
             stated, rows = self._read(connection)
             return [remaining(budget, stated, rows) for budget in stated.budgets]
@@ -234,7 +234,7 @@ def _checked_cap(max_rows: int | None) -> int | None:
 
 
 def _check_spent(budget: Budget, spent: Total) -> None:
-    """A total that is already exceeded, or that nothing bounds, cannot be promised."""
+    """Refuse a total that is already exceeded, or that earlier releases leave without any bound."""
     if spent.unbounded:
         assert budget.relation is not None
         raise BudgetError(
@@ -256,7 +256,7 @@ def _check_room(
     cost: Cost,
     asked: tuple[float, float],
 ) -> None:
-    """Refuse what does not fit, and what has no bound here unless its own kind has a budget too."""
+    """Refuse a release that does not fit, or that this budget cannot bound and for whose kind there is no budget."""
     steps: int | None = 1
     if budget.relation is not None and kind is not None:
         steps = steps_between(budget.relation, kind, stated.max_rows)

@@ -1,4 +1,4 @@
-"""What stands in a ledger, budgets and releases and whose table they are of, read and written inside a transaction."""
+"""The rows of a ledger: budgets, and releases with their tables, read and written inside a transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from privgmm.ledger.composition import Cost, Relation, steps_between
 from privgmm.ledger.storage import LAYOUT, VERSION
 
 _LONGEST_TEXT = 500
-# Hexadecimal digits: tells tables apart, keeps nothing secret.
+# Hexadecimal digits of a digest, enough to tell tables apart; it need not keep anything secret.
 _DIGITS = 16
 
 
@@ -37,7 +37,7 @@ class Stated:
 
     @property
     def relation(self) -> Relation | None:
-        """What a release that does not say protects: the kind of neighbours stated or fixed first."""
+        """The kind of neighbours that was stated or fixed first; a release that names none is taken to protect it."""
         return self.budgets[0].relation
 
     def budget(self, relation: Relation) -> Budget | None:
@@ -72,7 +72,7 @@ class Spend:
 def write_budget(
     connection: sqlite3.Connection, budget: Budget, max_rows: int | None = None
 ) -> None:
-    """Add a budget, sealed."""
+    """Append a budget with its seal."""
     values = (_now(), budget.relation, budget.epsilon, budget.delta, max_rows)
     _append(connection, "budget", values)
 
@@ -84,7 +84,7 @@ def read_stated(connection: sqlite3.Connection) -> Stated | None:
         return None
     totals = {row[2]: Budget(*row[2:5]) for row in rows}
     if len(totals) > 1:
-        # Fixed since by a release or by a statement.
+        # The open kind has since been fixed by a release or by a statement.
         totals.pop(None, None)
     caps = [int(row[5]) for row in rows if row[5] is not None]
     return Stated(tuple(totals.values()), caps[-1] if caps else None)
@@ -101,7 +101,7 @@ def write_spend(
     output: str,
     cost: Cost,
 ) -> Spend:
-    """Add a spend, sealed."""
+    """Append a spend with its seal."""
     names = [_text(word) for word in (note, table.name, table.digest, output)]
     row = (_now(), kind, relation, epsilon, delta, *names)
     number = _append(connection, "spend", (*row, *_cells(cost)))
@@ -109,12 +109,12 @@ def write_spend(
 
 
 def read_spends(connection: sqlite3.Connection) -> list[Spend]:
-    """In the order of writing: row numbers only grow, whatever the clock does."""
+    """All spends in the order of writing, by their row numbers, because the clock may be set back."""
     return [_spend(row) for row in _sealed(connection, "spend")]
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Bring a ledger of version 1 over, whose costs were those between neighbours of the ledger's kind."""
+    """Convert a ledger of version 1, whose costs were those between neighbours of the ledger's own kind."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == VERSION:
         return
@@ -192,7 +192,7 @@ def digest_of(
 ) -> str:
     """A digest of facts that are public anyway: names (or the number) of columns, stated classes and bounds.
 
-    Two parts, because a release of labels states no bounds. Never give it anything read from rows.
+    It has two parts, because a label-level release states no bounds. Never give it anything that was read from rows.
     """
     names = columns if isinstance(columns, int) else list(columns)
     listed = None if classes is None else sorted(str(name) for name in classes)
@@ -200,7 +200,7 @@ def digest_of(
 
 
 def check_table(table: Table, named: bool, rows: list[Spend]) -> None:
-    """Refuse a table that no earlier release was of, unless the user named it."""
+    """Refuse a table of which no earlier release was made, unless the user named it."""
     known = [row.table for row in rows if row.table.digest]
     if named or not table.digest or not known:
         return
@@ -213,7 +213,7 @@ def check_table(table: Table, named: bool, rows: list[Spend]) -> None:
 
 
 def _known(digest: str, others: list[str]) -> bool:
-    """Equal names and classes, and equal bounds if any were stated before."""
+    """Whether names and classes are equal to those of an earlier release, and bounds too if any were stated."""
     names, bounds = digest.split("-")
     kin = [other.split("-")[1] for other in others if other.split("-")[0] == names]
     return bool(kin) and (not bounds or not any(kin) or bounds in kin)

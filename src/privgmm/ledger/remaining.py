@@ -97,10 +97,10 @@ def total(relation: Relation | None, stated: Stated, rows: list[Spend]) -> Total
 def remaining(budget: Budget, stated: Stated, rows: list[Spend]) -> Remaining:
     """What is left of one of the stated budgets."""
     spent = total(budget.relation, stated, rows)
-    # Room for the distance of one further release, as spending it will need.
+    # The next release will also add its distance from continuous noise, so room is left for it.
     allowed = mu_allowed(budget.epsilon, budget.delta, add([spent.cost, Cost(distance=TV_LIMIT)]))
     rest = math.sqrt(max(allowed**2 - spent.cost.mu**2, 0.0))
-    # What the rounding of a total spent exactly leaves behind is nothing.
+    # A rest this small is what rounding leaves of a total that was spent exactly: it counts as nothing.
     rest = rest if rest > 1e-4 * allowed else 0.0
     return Remaining(
         budget.relation,
@@ -121,7 +121,7 @@ def too_much(epsilon: float, delta: float, steps: int, rest: Remaining) -> str:
         asked += f" for the case that {NEIGHBOURS[rest.relation]}"
     if rest.epsilon == 0:
         return f"{asked}: nothing remains of epsilon={rest.total_epsilon:g}."
-    # Each of its neighbour steps takes its share.
+    # A release that counts as several neighbour steps may only have mu / steps.
     most = rest.epsilon if steps == 1 else _one_release(rest.mu / steps, rest.delta)
     return (
         f"{asked}: one further release of its kind may take at most epsilon={most:g} "

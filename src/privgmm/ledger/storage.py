@@ -11,14 +11,14 @@ from pathlib import Path
 
 from privgmm.errors import InputError
 
-# "pgml": tells a ledger from any other SQLite file.
+# "pgml", by which a ledger is told from any other SQLite file.
 APPLICATION_ID = 0x70676D6C
 VERSION = 2
-# A spend takes milliseconds; whoever waits longer than this is waiting for a stuck process.
+# A spend takes milliseconds; after this long the process that holds the lock is taken to be stuck.
 _PATIENCE_SECONDS = 60.0
 _TURN_SECONDS = 0.5
 
-# Columns per version. A flipped bit in the version number must not have rows read as what they are not.
+# Columns of each version, compared on opening: a flipped bit in the version number must not make rows be read wrongly.
 _COLUMNS = {
     1: {
         "budget": "id at relation epsilon delta seal",
@@ -98,7 +98,7 @@ def sentences(path: str | os.PathLike[str]) -> Iterator[None]:
     except (sqlite3.NotSupportedError, sqlite3.OperationalError) as problem:
         reason = str(problem)
         if "decode" in reason:
-            # Text that is no text any more; SQLite's own words would quote it.
+            # A damaged text is no longer valid; SQLite's own message would quote it.
             raise _damaged(path) from None
         if _is_busy(problem):
             reason = "another process is holding it; try again when that has ended"
@@ -138,7 +138,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _locked(path: Path, create: bool) -> sqlite3.Connection:
-    """A connection that holds the write lock. Waits in short turns: between them Ctrl-C is heard."""
+    """A connection that holds the write lock. It waits in short turns, so that Ctrl-C works between them."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         connection = None

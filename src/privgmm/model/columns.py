@@ -14,7 +14,7 @@ from privgmm.errors import InputError
 from privgmm.model.labels import MISSING, UNKNOWN, is_missing, level_codes
 from privgmm.types import Flags, Floats
 
-# What stands for a missing cell among the numbers of a column: no table holds it, and every step of it stays finite.
+# The number that stands for a missing cell in a column: no table holds it, and arithmetic with it stays finite.
 ABSENT = 2.0**1000
 
 ColumnType = Literal["number", "integer", "category"]
@@ -28,7 +28,7 @@ class Column:
     ----------
     name : as in the input
     type : "number", "integer" or "category"
-    lo, hi : stated range of a number or integer; None where only a ball was stated, or none at label level
+    lo, hi : stated range of a number or integer; None where only a ball was stated, or nothing (label level)
     decimals : samples are rounded to so many places; None leaves them as drawn
     missing : cells may be missing
     levels : of a category, in the stated order, matched as text
@@ -78,19 +78,19 @@ class Column:
 
     @property
     def step(self) -> float | None:
-        """The distance between values that the column may have, where it is stated."""
+        """The distance between neighbouring values of the column, if integers or decimals are stated; else None."""
         if self.type == "integer":
             return 1.0
         return None if self.decimals is None else 10.0**-self.decimals
 
     def obeyed(self, values: Floats) -> Floats:
-        """Values of a number column as stated: inside the range, whole or with so many decimals."""
+        """Values of a number column moved to what was stated: inside the range, whole or rounded to the decimals."""
         lo, hi = self.lo, self.hi
         if self.step is not None:
             places = int(self.decimals or 0)
             values = np.round(values, places)
             if lo is not None and hi is not None:
-                # The first and last value inside the range that can be written so, if there is one.
+                # The first and last value with these decimals inside the range, if there is one.
                 unit = 10.0**places
                 ends = (
                     math.ceil(lo * unit - 1e-9) / unit,
@@ -102,10 +102,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Encoding:
-    """The map of ``columns``.
+    """The map from stated columns to numbers: missing numbers are filled in, and levels become 0/1 columns.
 
-    fills : by column, what stands for a missing number; ignored for categories
-    levels : by column, the positions of the levels that have a column of their own; empty for numbers
+    columns : the stated columns
+    fills : by column, the number that replaces a missing one; ignored for categories
+    levels : by column, the positions of the levels that have a 0/1 column of their own; empty for numbers
     """
 
     columns: tuple[Column, ...]
@@ -130,7 +131,7 @@ class Encoding:
 
     @cached_property
     def places(self) -> tuple[slice, ...]:
-        """Where the numbers of each column stand."""
+        """The encoded columns that belong to each stated column."""
         widths = [
             len(own) if column.type == "category" else 1 + column.missing
             for column, own in zip(self.columns, self.levels, strict=True)
@@ -144,9 +145,9 @@ class Encoding:
 
     @cached_property
     def choices(self) -> dict[int, tuple[int, tuple[int, ...]]]:
-        """By column, of categories with several other levels: where samples choose among them, and which they are.
+        """For each category with several levels that have no column of their own: the number by which samples choose one, and these levels.
 
-        Samples have one more number for each of these, behind the D encoded ones.
+        Samples have one such number per category, after the D encoded ones.
         """
         several = [
             (j, rest)
@@ -169,7 +170,7 @@ class Encoding:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The columns that are no categories."""
+        """The positions of the columns that are not categories."""
         return tuple(j for j, column in enumerate(self.columns) if column.type != "category")
 
     @property
@@ -199,7 +200,7 @@ class Encoding:
     def cells(self, X: Floats) -> Floats:
         """(n, c) cells of sampled rows (n, D + choices), NaN where missing: a 0/1 column is on above one half.
 
-        Of a category the first level that is on counts; if none is, the choice among the others.
+        A category takes the first of its levels that is on or, if none is on, the chosen one of the other levels.
         """
         out = np.empty((X.shape[0], len(self.columns)))
         for j, (column, place) in enumerate(zip(self.columns, self.places, strict=True)):
@@ -223,9 +224,8 @@ class Encoding:
 
 
 def own_levels(counts: Floats, least: float) -> tuple[int, ...]:
-    """The levels with more than ``least`` rows by these (noisy or public) counts, the commonest first; at least one is left out.
-
-    They have a column of their own; others follow their class alone.
+    """The levels that get a 0/1 column of their own: those with more than ``least`` rows by these (noisy or public) counts,
+    the most frequent first; at least one level is left out. The frequencies of the other levels depend on the class alone.
     """
     order = np.argsort(-counts, kind="stable")
     own = [int(at) for at in order if counts[at] > least]
@@ -233,13 +233,13 @@ def own_levels(counts: Floats, least: float) -> tuple[int, ...]:
 
 
 def n_levels(column: Column) -> int:
-    """Levels of a category, a missing cell being one where cells may be missing; 0 of a number."""
+    """The number of levels of a category, where a missing cell counts as one if cells may be missing; 0 for a number."""
     return len(column.levels) + column.missing if column.type == "category" else 0
 
 
 @dataclass(frozen=True)
 class Inside:
-    """Cells brought into the stated ranges, each by itself; levels and missing cells stay as they are."""
+    """The map that moves cells into the stated ranges, each by itself; levels and missing cells stay as they are."""
 
     columns: tuple[Column, ...]
 

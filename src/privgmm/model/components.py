@@ -1,6 +1,6 @@
 """Every class a mixture of Gaussians: p(y=k) = pi_k, p(x | y=k) = sum_c pi_kc N(mu_kc, Sigma_kc) / pi_k.
 
-The whole model of a release. A class with one component is the Gaussian of (eq01).
+This is the whole model of a release; a class with one component is the Gaussian of (eq01).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from scipy.special import logsumexp
 
 from privgmm.checks import checked_count
 from privgmm.errors import InputError
-from privgmm.model.mixture import ClassScores, Mixture, class_names
+from privgmm.model.mixture import JointDensity, Mixture, class_names
 from privgmm.model.sampling import balanced_codes, draw_codes, draw_rows, generator
 from privgmm.types import ClassName, Codes, Floats
 
-# A value of one column that is known, by the column's name or number.
+# Known values of some columns, by the column's name or position.
 Given = Mapping[str | int, float]
 
 
 @dataclass(frozen=True, eq=False)
-class ComponentMixture(ClassScores):
+class ComponentMixture(JointDensity):
     """M Gaussians, each of them a part of one of K classes.
 
     Parameters
@@ -110,7 +110,7 @@ class ComponentMixture(ClassScores):
             return draw_codes(self.parts.weights, n, rng)
         classes = balanced_codes(self.n_classes, n, rng)
         if self.parts.n_classes == self.n_classes:
-            # Every class owns one component.
+            # Every class owns exactly one component, so its class tells the component.
             return np.asarray(np.argsort(self.owners)[classes])
         codes = np.empty(classes.size, dtype=np.intp)
         for k in range(self.n_classes):

@@ -22,9 +22,9 @@ def fit(
 ) -> Mixture:
     """Fit a labelled Gaussian mixture by class frequencies, means and sample covariances, (eq2).
 
-    ``classes`` fixes the order of the components; by default the sorted labels. ``person`` (n,) says whose
-    each row is: each person then counts once, a row of m for 1/m, and N_k is a number of persons. This is the
-    non-private reference: nothing about its result is protected.
+    ``classes`` fixes the order of the components; by default it is the sorted labels. ``person`` (n,) says to whom
+    each row belongs: each person then counts once, each of its m rows for 1/m, and N_k is a number of persons. This
+    is the non-private reference: nothing about its result is protected.
     """
     x, codes, names = labelled_arrays(X, y, classes)
     shares = None if person is None else _person_shares(person, x.shape[0])
@@ -101,12 +101,13 @@ def label_by_kmeans(X: ArrayLike, n_classes: int, seed: int = 0) -> NDArray[np.i
 
 
 def weights_on_grid(weights: ArrayLike, n: int) -> Floats:
-    """Continuous weights (e.g. from EM) to the nearest point of S: multiples of 1/N, each at least 1/N.
+    """The point of S (multiples of 1/N, each at least 1/N) nearest to continuous weights, e.g. those of EM.
 
-    Largest-remainder rounding above the floor of one, so the result is the L1-nearest point of S.
+    Largest-remainder rounding, with at least one unit for each class, gives the nearest point in L1.
     """
     w = np.asarray(weights, dtype=np.float64)
-    _ = Mixture(w, np.zeros((w.size, 1)), np.ones((w.size, 1, 1)))  # the simplex check
+    # Refuses weights that are not on the simplex.
+    _ = Mixture(w, np.zeros((w.size, 1)), np.ones((w.size, 1, 1)))
     if n < w.size:
         raise InputError(f"{w.size} positive weights do not fit on a grid of 1/{n}.")
     counts = np.maximum(np.floor(w * n), 1)

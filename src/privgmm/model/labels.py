@@ -31,7 +31,7 @@ UNKNOWN = -2
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEAN = {spelling: word for word in ("true", "false")
             for spelling in (word, word.capitalize(), word.upper())}  # fmt: skip
-# Beyond this a float's neighbours are more than one apart, and its digits are no longer its own.
+# Beyond this floats are more than one apart, so the digits of a whole number no longer identify it.
 _EXACT = 2.0**53
 
 
@@ -90,9 +90,9 @@ def label_codes(values: Iterable[Any], positions: dict[str, int]) -> NDArray[np.
 
 
 def level_codes(values: Iterable[Any], levels: Sequence[str]) -> NDArray[np.intp]:
-    """The same for the levels of a category. A level that is a number takes every spelling of it: 0 takes the cell 0.0.
+    """The positions of the levels of a category. A level that is a number takes every spelling of it: 0 takes the cell 0.0.
 
-    Programs that write whole numbers beside missing cells write them so.
+    Many programs write whole numbers as floats if some cells of the column are missing.
     """
     listed, positions = list(values), label_positions(levels)
     codes = label_codes(listed, positions)
@@ -167,7 +167,7 @@ def find_classes(
         positions = label_positions(names)
         if labels.dtype == object or labels.ndim != 1:
             return names, label_codes(labels.ravel(), positions)
-        # Of each distinct value once; a row's code is still that of its own value.
+        # Each distinct value is looked up once; a row's code still depends on its own value alone.
         found, at = np.unique(labels, return_inverse=True)
         return names, label_codes(found, positions)[at.reshape(-1)]
     missing = (

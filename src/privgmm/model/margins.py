@@ -17,18 +17,18 @@ from privgmm.model.columns import Encoding
 from privgmm.model.sampling import draw_rows
 from privgmm.types import Codes, Floats
 
-# Quantiles are told at these normal scores, and are straight in between: a row beyond four deviations (6 in 10^5)
-# takes the last one. A step of 0.05 moves at most 2 % of a class.
+# Quantiles are stored at these normal scores and interpolated linearly between them; a row beyond four deviations (6 in
+# 10^5) takes the last one. Between two scores 0.05 apart lie at most 2 % of a class.
 SCORES = np.linspace(-4.0, 4.0, 161)
 _WEIGHTS = np.exp(-(SCORES**2) / 2) / np.exp(-(SCORES**2) / 2).sum()
 # Hermite terms of a quantile function; spikes need more than bells.
 _TERMS = 24
 _HALVINGS = 40
-# Latent correlations stay this far from one, and the eigenvalues of their matrix above it.
+# Correlations of the scores stay this far from one, and the eigenvalues of their matrix above it.
 _LEAST = 1e-4
-# At most this part of a column's cells is thought missing, and no switch is open less often than this.
+# At most this part of a column's cells is taken to be missing, and every switch is open for at least this part of the rows.
 MOST_MISSING, _SELDOM = 0.98, 0.02
-# Scores drawn to place the switches of categories (a share is then off by 0.3 %), and how few of them tell no threshold.
+# Scores drawn to place the thresholds of switches (a share is then off by 0.3 %); from fewer than the second number none is estimated.
 _SCORES_DRAWN, _LEAST_LEFT = 1 << 15, 200
 
 
@@ -36,7 +36,7 @@ _SCORES_DRAWN, _LEAST_LEFT = 1 << 15, 200
 class Margins:
     """Margins of K classes and d columns.
 
-    quantiles : (K, d, 161) values at SCORES, never falling
+    quantiles : (K, d, 161) values at SCORES, non-decreasing
     correlations : (K, d, d) of the normal scores z, positive definite
     """
 
@@ -55,7 +55,7 @@ class Margins:
 
     @cached_property
     def cholesky(self) -> Floats:
-        """(K, d, d) lower factors of the latent correlations."""
+        """(K, d, d) lower Cholesky factors of the correlations."""
         try:
             return np.asarray(np.linalg.cholesky(self.correlations), dtype=np.float64)
         except np.linalg.LinAlgError:
@@ -72,7 +72,7 @@ class Margins:
         return self.values(draw_rows(np.zeros((k, d)), self.cholesky, codes, rng), codes)
 
     def values(self, z: Floats, codes: Codes) -> Floats:
-        """Rows (n, d) of normal scores as rows of values."""
+        """The values (n, d) of rows of normal scores z (n, d)."""
         X = np.empty_like(z)
         for k in np.unique(codes):
             rows = np.flatnonzero(codes == k)
@@ -97,19 +97,19 @@ def quantiles(edges: Floats, masses: Floats) -> Floats:
 
 
 def shares_between(quantile: Floats, edges: Floats) -> Floats:
-    """What part of a column with these quantiles (161,) lies between edges; what lies beyond them is in none."""
+    """The share of a column with these quantiles (161,) between each pair of edges; values beyond the edges count nowhere."""
     from scipy.special import ndtr
 
-    # Of a value that several scores have, the last counts.
+    # Where several scores have the same value, the last of them counts.
     last = np.append(np.diff(quantile) > 0, True)
     below = np.interp(edges, quantile[last], SCORES[last], left=-np.inf, right=np.inf)
     return np.asarray(np.diff(ndtr(below)))
 
 
 def switch(share: float) -> Floats:
-    """(161,) quantiles of a 0/1 column that is above one half for this share of the rows, exactly.
+    """(161,) quantiles of a 0/1 column that is above one half for exactly this share of the rows.
 
-    They pass one half at the threshold itself, between the scores beside it.
+    They cross one half at the threshold itself, which may lie between two of the scores.
     """
     from scipy.special import ndtri
 
@@ -117,13 +117,13 @@ def switch(share: float) -> Floats:
 
 
 def switch_at(threshold: float) -> Floats:
-    """(161,) quantiles of a 0/1 column that passes one half at this score."""
+    """(161,) quantiles of a 0/1 column that crosses one half at this score."""
     step = SCORES[1] - SCORES[0]
     return np.asarray(np.clip(0.5 + (SCORES - threshold) / (2 * step), 0.0, 1.0))
 
 
 def choice(shares: Floats) -> Floats:
-    """(161,) quantiles of 0, 1, ... with these shares, to be rounded."""
+    """(161,) quantiles of a column whose rounded values are 0, 1, ... with these shares."""
     above = 1 - np.cumsum(shares)[:-1] / shares.sum()
     return np.asarray(sum((switch(float(part)) for part in above), np.zeros(SCORES.size)))
 
@@ -132,8 +132,8 @@ def latent_correlations(quantile: Floats, wanted: Floats) -> Floats:
     """(d, d) correlations of normal scores that give columns with quantiles (d, 161) the ``wanted`` ones (d, d).
 
     With Hermite coefficients a_jm of q_j, columns of scores with correlation r have the covariance
-    sum_m a_im a_jm r^m (Mehler), which rises with r: halved until it fits. A correlation that two shapes
-    cannot have becomes the nearest that they can.
+    sum_m a_im a_jm r^m (Mehler), which rises with r, so bisection finds r. A correlation that two shapes
+    cannot have becomes the nearest one that they can have.
     """
     a = _hermite(quantile)
     spread = np.sqrt((a * a).sum(axis=1))
@@ -161,7 +161,7 @@ def latent_correlations(quantile: Floats, wanted: Floats) -> Floats:
 
 def _hermite(quantile: Floats) -> Floats:
     """(d, M) coefficients of the normalised Hermite polynomials 1 to M of quantile functions (d, 161)."""
-    # About the mean: far from zero its rounding would be all there is.
+    # The mean is subtracted first: for a column far from zero the coefficients would be nothing but rounding.
     quantile = quantile - (quantile @ _WEIGHTS)[:, None]
     before, now = np.ones_like(SCORES), SCORES.copy()
     found = []
@@ -172,11 +172,14 @@ def _hermite(quantile: Floats) -> Floats:
 
 
 class ClassScores:
-    """One class: what its encoded mean (D,) and covariance (D, D) say of numbers, switches and their correlations.
+    """One class of mixed columns: what its encoded mean (D,) and covariance (D, D) say of numbers, of switches and of their correlations.
+
+    A switch is a 0/1 column of the encoding: that a number is missing, or that a category has a level. A column is open in
+    the rows in which it decides something: a number where it is not missing, a level where no earlier level is on.
 
     With M = 1 where number x is missing and f its fill, x' = x_encoded - (f - m) M is m where missing; of a category with
     shares p, v_l = 1[l] + s_l (1[1] + ... + 1[l-1]), s_l = p_l / (1 - p_1 - ... - p_(l-1)), is s_l where an earlier level is on.
-    Both are linear in the encoded row and vary only where they are open, so that cov(x', y') = P(both open) cov(x, y | open).
+    Both are linear in the encoded row and vary only where they are open, so that cov(x', y') = P(both open) cov(x, y | both open).
     Switches of one category are uncorrelated.
     """
 
@@ -221,7 +224,7 @@ class ClassScores:
         self.correlations = np.where(alone, np.eye(d), np.clip(apart, -1.0, 1.0))
 
     def switches(self) -> Floats:
-        """(D, 161) quantiles of the 0/1 columns; those of numbers are not known here."""
+        """(D, 161) quantiles of the 0/1 columns; those of the numbers are filled in later."""
         return np.stack([switch(0.0 if np.isnan(share) else share) for share in self.on])
 
 
@@ -244,10 +247,10 @@ def mixed_margins(
 
 
 def _opened(encoding: Encoding, told: Floats, scores: ClassScores, latent: Floats) -> Floats:
-    """Quantiles (D, 161) whose switches are on for their shares of the rows that reach them.
+    """Quantiles (D, 161) whose switches are on for their shares of the rows in which they are open.
 
-    The nearest possible correlations tie switches of one category to each other, so that the rows in which none before was
-    on are not a fair sample of scores: thresholds are those of drawn scores, by a fixed public seed.
+    The nearest possible correlations tie the switches of one category to each other, so the rows in which no earlier switch
+    is on are not a random sample of scores. The thresholds are therefore found from drawn scores, with a fixed public seed.
     """
     normal = np.random.default_rng(0).standard_normal((_SCORES_DRAWN, len(told)))
     z = normal @ np.linalg.cholesky(latent).T

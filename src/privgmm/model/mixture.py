@@ -21,13 +21,13 @@ from privgmm.types import ClassName, Floats
 if TYPE_CHECKING:
     from privgmm.model.picture import Picture
 
-# Covariances come from sums of rounded products, so exact symmetry is not asked for.
+# Covariances come from sums of rounded products, so they need not be exactly symmetric.
 _SYMMETRY_TOLERANCE = 1e-8
 _SIMPLEX_TOLERANCE = 1e-9
 
 
-class ClassScores:
-    """What follows from ln p(x, y=k) of K classes: densities and predictions."""
+class JointDensity:
+    """Densities and predictions, all derived from ``log_joint``, ln p(x, y=k) of K classes."""
 
     classes: tuple[ClassName, ...]
 
@@ -61,7 +61,7 @@ class ClassScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture(ClassScores):
+class Mixture(JointDensity):
     """K Gaussian components of dimension d, one per class.
 
     Parameters
@@ -70,7 +70,7 @@ class Mixture(ClassScores):
     means : (K, d) array
     covariances : (K, d, d) array, symmetric positive definite
     classes : K distinct names (strings, numbers or booleans); 0..K-1 when omitted
-    feature_names : d names of the columns, or none; rows given as a frame are put in their order
+    feature_names : d names of the columns, or none; the columns of a frame are put in this order
     """
 
     weights: Floats
@@ -251,7 +251,7 @@ def component_kl(q: Mixture, p: Mixture) -> Floats:
     p = _aligned(q, p)
     out = np.empty(q.n_classes)
     for k in range(q.n_classes):
-        # Not checked: parameters near 1e308 overflow to an infinite divergence, which is the answer.
+        # Overflow is allowed: parameters near 1e308 have an infinite divergence, which is the right answer.
         with np.errstate(over="ignore", invalid="ignore"):
             off = q.means[k] - p.means[k]
             shift = solve_triangular(p.cholesky[k], off, lower=True, check_finite=False)

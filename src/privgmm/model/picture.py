@@ -1,6 +1,6 @@
 """A mixture as one figure: densities of the columns that tell classes apart, and ellipses of the first two.
 
-Of a large mixture only some classes and features are shown. A notebook shows the figure below the shares of the classes, as a short piece of HTML.
+Of a large mixture only some classes and features are shown. In a notebook the figure stands below the shares of the classes, as HTML.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from privgmm.model.margins import shares_between
 from privgmm.model.mixture import Mixture
 from privgmm.types import Floats
 
-# Most classes and features shown: beyond this many panels a page is heavy and no longer read.
+# Most panels, classes and features shown: with more a page is slow and nobody reads it.
 MAX_PANELS = 120
 MAX_CLASSES = 12
 MAX_PAIR_FEATURES = 6
-# Curves fade out this many standard deviations from their mean.
+# Curves are drawn up to this many standard deviations from their mean.
 _REACH = 3.5
 # A class this much wider than the typical one is cut at the panel's edge, or the others would
 # shrink to needles.
 _WIDE = 10.0
 _LARGEST = 1e307
-# Bars of a shape, and the part of the range that stays free at either end, so that a spike there shows.
+# Most bars of a column's shape, and the part of the range left free at either end, so that a spike there is visible.
 _MOST_BARS = 40
 _FREE = 0.02
-# The report's class colours (report.css), told apart with any colour vision.
+# The report's class colours (report.css), which readers with any colour vision can tell apart.
 COLOURS = ("#18619f", "#d86f0e", "#54a467", "#693451", "#464210", "#5327be", "#9591a3")
 _STYLES = ("-", "--", ":", "-.")
 _MOST_CLASSES = 10
@@ -81,7 +81,7 @@ def plot_range(means: Floats, deviations: Floats) -> tuple[float, float]:
     with np.errstate(over="ignore"):
         low = float(np.clip((means - _REACH * deviations)[typical].min(), -_LARGEST, _LARGEST))
         high = float(np.clip((means + _REACH * deviations)[typical].max(), -_LARGEST, _LARGEST))
-    # Below this width neighbouring float64 numbers would be visible as steps.
+    # In a narrower range the gaps between float64 numbers would be visible as steps.
     least = max(abs(low), abs(high)) * 1e-9 + np.finfo(float).tiny
     if high - low < least:
         low, high = low - least, high + least
@@ -89,7 +89,7 @@ def plot_range(means: Floats, deviations: Floats) -> tuple[float, float]:
 
 
 def bar_edges(low: float, high: float, step: float | None) -> Floats:
-    """Edges of the bars of a column whose shape is known: a whole number of steps wide, where those are stated."""
+    """Edges of the bars of a column whose shape is known; where steps are stated every bar is a whole number of them wide."""
     if step is not None and 0 <= high - low < 1e6 * step:
         width = step * max(1.0, np.ceil((high - low) / step / _MOST_BARS))
         first = step * np.floor(low / step + 0.5) - step / 2
@@ -103,7 +103,7 @@ def ticks(low: float, high: float, at_most: int) -> list[float]:
     """A few round values inside [low, high]."""
     from matplotlib.ticker import MaxNLocator
 
-    # The locator meets numbers of order one, whatever the units of the data are.
+    # The locator is given numbers of order one, whatever the units of the data are.
     scale = max(abs(low), abs(high))
     locator = MaxNLocator(nbins=at_most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2)
     exponent = 10.0 ** np.floor(np.log10(scale))
@@ -162,7 +162,7 @@ def plot(
     mixture : the model
     names : of its columns; x0, x1, ... if omitted
     label : what the classes are classes of, for the legend
-    shapes : of the columns within classes; bells if omitted
+    shapes : the distribution of every column in every class; Gaussians if omitted
     """
     named = list(names) or [f"x{j}" for j in range(mixture.dim)]
     ranked = np.argsort(-separation(mixture), kind="stable").tolist()
@@ -202,14 +202,14 @@ def plot(
 
 
 def _layout() -> Any:
-    """Axes that leave room for the titles of those below them."""
+    """A layout that leaves room for the titles of the axes below."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     return ConstrainedLayoutEngine(h_pad=0.08)
 
 
 def _densities(axes: Any, mixture: Mixture, classes: list[int], j: int) -> None:
-    """Each class's bell in column j, as high as its share of the rows makes it."""
+    """The Gaussian of each class in column j, its height scaled by the share of the class."""
     deviations = spread(mixture)[classes, j]
     low, high = plot_range(mixture.means[classes, j], deviations)
     x = np.linspace(low, high, 300)
@@ -225,7 +225,7 @@ def _densities(axes: Any, mixture: Mixture, classes: list[int], j: int) -> None:
 def _bars(
     axes: Any, mixture: Mixture, classes: list[int], quantile: Floats, step: float | None
 ) -> None:
-    """Each class's shape in a column as the outline of bars, as high as its share of the rows makes it."""
+    """The shape of each class in a column as the outline of bars, their height scaled by the share of the class."""
     edges = bar_edges(float(quantile.min()), float(quantile.max()), step)
     for k, q in zip(classes, quantile, strict=True):
         heights = mixture.weights[k] * shares_between(q, edges)
@@ -242,7 +242,7 @@ def _ellipses(axes: Any, mixture: Mixture, classes: list[int], pair: list[int]) 
     circle: Floats = np.column_stack([np.cos(turn), np.sin(turn)])
     deviations = spread(mixture)
     for k in classes:
-        # Two rows of the factor L_k give the pair's own: Sigma_pair = A A^T with A (2, d).
+        # Two rows A (2, d) of the factor L_k are a factor of the pair's covariance: Sigma_pair = A A^T.
         left, sizes, _ = np.linalg.svd(mixture.cholesky[k][pair], full_matrices=False)
         for radius, width in zip(_RADII, (1.6, 0.9), strict=True):
             x, y = (mixture.means[k][pair] + radius * circle @ (left * sizes).T).T
@@ -282,9 +282,9 @@ def mixture_html(
     head: str = "",
     shares: Sequence[str] = (),
 ) -> str:
-    """Shares of a mixture below ``head``, which is HTML already, and a picture of it.
+    """HTML with the shares of the classes below ``head``, which is HTML already, and the picture.
 
-    ``shares`` are texts with their errors, where those are known.
+    ``shares`` are texts that include their errors, where these are known.
     """
     told = shares or [f"{100 * weight:.1f} %" for weight in mixture.weights]
     rows = "".join(
@@ -307,6 +307,6 @@ def mixture_html(
 
 
 def safe(text: object, limit: int = _LONGEST_CELL) -> str:
-    """A text as one short line of HTML; characters that nobody sees are left out."""
+    """A text as one short line of HTML, without invisible characters."""
     plain = "".join(c for c in str(text) if c.isprintable())
     return f"<bdi>{escape(plain if len(plain) <= limit else plain[: limit - 1] + '…')}</bdi>"

@@ -1,4 +1,4 @@
-"""Rows of a mixture at the speed of the normal generator: drawn class by class in cache-sized blocks."""
+"""Draw rows of a mixture nearly as fast as normal numbers can be generated: class by class, in blocks that fit into the cache."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from privgmm.types import Codes, Floats
 
 # A block of normals, its product and its rows stay in the second-level cache together.
 _BLOCK_BYTES = 1 << 20
-# Up to this many classes one scan per class beats sorting.
+# Up to this many classes, one scan per class is faster than sorting.
 _FEW = 8
-# Up to this many classes counting the passed edges beats a binary search, in blocks of this size.
+# Up to this many classes, counting the edges below a number is faster than a binary search, in blocks of this many rows.
 _MANY = 100
 _COUNT_ROWS = 1 << 14
 
 
 class Weighted(Protocol):
-    """What has a weight (K,) for every class."""
+    """Anything with a weight for each of K classes."""
 
     @property
     def weights(self) -> Floats:
@@ -38,7 +38,7 @@ def generator(seed: object = None) -> np.random.Generator:
 def draw_codes(weights: Floats, n: int, rng: np.random.Generator) -> Codes:
     """(n,) independent class codes with these weights; a class of weight zero is never drawn."""
     edges = np.cumsum(weights / weights.sum())
-    # Rounding may leave the last sum below one; no draw may then fall behind the last real class.
+    # Rounding may leave the last cumulative weight below one; a draw above it belongs to the last class of positive weight.
     last = int(np.flatnonzero(weights > 0)[-1])
     u = rng.random(n)
     if last > _MANY:
@@ -55,7 +55,7 @@ def draw_codes(weights: Floats, n: int, rng: np.random.Generator) -> Codes:
 
 def balanced_codes(n_classes: int, n: int, rng: np.random.Generator) -> Codes:
     """(n_classes * n,) codes, n of every class, in random order."""
-    # Shuffling narrow integers touches an eighth of the memory.
+    # Narrow integers are shuffled, because they take an eighth of the memory.
     codes = np.repeat(np.arange(n_classes, dtype=np.min_scalar_type(n_classes)), n)
     rng.shuffle(codes)
     return codes.astype(np.intp)
@@ -71,7 +71,8 @@ def class_codes(mixture: Weighted, n: int, per_class: bool, rng: np.random.Gener
 def draw_rows(means: Floats, cholesky: Floats, codes: Codes, rng: np.random.Generator) -> Floats:
     """(n, d) rows x_i = mu_k + L_k z_i with k = codes[i] and z_i standard normal."""
     n_classes, dim = means.shape
-    if dim == 1:  # products of numbers need no grouping
+    # In one dimension no matrix product is needed, so rows need not be grouped by class.
+    if dim == 1:
         x = rng.standard_normal(codes.size)
         x *= np.take(cholesky.ravel(), codes)
         x += np.take(means.ravel(), codes)
@@ -85,8 +86,8 @@ def draw_rows(means: Floats, cholesky: Floats, codes: Codes, rng: np.random.Gene
         block = codes[start : start + size]
         z, grouped = normals[: block.size], products[: block.size]
         rng.standard_normal(out=z)
-        # The z are exchangeable, so they are dealt to the classes in order: each class multiplies
-        # one contiguous run, and a single gather puts every product where its code stands.
+        # The z are exchangeable, so each class may take the next contiguous run of them: one product per
+        # class, and then a single gather moves every product to the row of its code.
         place = np.empty(block.size, dtype=np.intp)
         stop = 0
         for k, members in _members(block, n_classes):

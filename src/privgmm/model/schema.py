@@ -1,4 +1,4 @@
-"""Schema files: a first one to fill in, and reading what the user states."""
+"""Schema files: write one for the user to fill in, and read what the user stated."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a schema file (TOML); what is wrong with it is said by column."""
+        """Read a schema file (TOML); a refusal names the column that is wrong."""
         return parse_schema(read_limited(path, _LARGEST_FILE), str(path))
 
     @property
@@ -83,7 +83,7 @@ def parse_schema(data: bytes, where: str) -> Schema:
         raise InputError(f"{where} is not UTF-8 text; save it as UTF-8.") from None
     except tomllib.TOMLDecodeError as problem:
         raise InputError(f"{where} is not valid TOML: {str(problem)[:200]}.") from None
-    except (RecursionError, ValueError):  # nested lists without end; a number of 5,000 digits
+    except (RecursionError, ValueError):  # endlessly nested lists; a number of 5,000 digits
         raise InputError(f"{where} is not a schema; make one with 'privgmm schema'.") from None
     unknown = [key for key in document if key not in _TOP]
     if unknown:
@@ -188,14 +188,15 @@ def _key(name: str | None) -> str:
     return str(name) if bare else f'"{name}"'
 
 
-# What can be told of a column without telling a value.
+# The kind of a column, which may be written down because it reveals no value.
 Kind = Literal["number", "integer", "category"]
 
-# Words that make a name that of an identifier: at its start or end; alone; after somebody or something counted.
+# Words that mark a name as that of an identifier: at its start or end (_ID_WORDS), as the whole name (_ID_ALONE), or at its end after
+# a word for a person or thing (_ID_ENDS after _OF_SOMEBODY).
 _ID_WORDS = {
     "id", "ids", "uid", "uuid", "guid", "rowid", "rownames", "ssn", "iban", "nr", "nummer", "identifier",
 }  # fmt: skip
-# At the start of a name these count something: nr_children.
+# At the start of a name these words mean a count and no identifier: nr_children.
 _COUNTS = {"nr", "nummer"}
 _ID_ALONE = {
     "key", "index", "row", "patient", "person", "subject", "participant", "respondent", "household",

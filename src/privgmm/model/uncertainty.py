@@ -1,4 +1,4 @@
-"""How far the numbers of a mixture may be from (eq2)'s: standard errors, 95 % intervals, what can be used."""
+"""How far the numbers of a mixture may be from those of (eq2): standard errors, 95 % intervals, and which columns are usable."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from privgmm.types import Flags, Floats
 
-# The kinds of numbers that errors are told of, in the order in which they are written.
+# The kinds of numbers that have errors, in the order in which they are written.
 KINDS = ("weights", "means", "deviations", "correlations")
 
 
 class Interval(NamedTuple):
-    """Holds (eq2)'s value in 95 of 100 releases, entry by entry: arrays of one shape."""
+    """The ends of intervals, arrays of one shape: each entry's interval holds the value of (eq2) in 95 of 100 releases."""
 
     low: Floats
     high: Floats
@@ -38,8 +38,8 @@ class Intervals:
 class Errors:
     """Standard errors of a release, from noise and clipping, and the intervals that belong to them.
 
-    They speak of what (eq2) gives on this very table, not of the population that it was drawn from, and are made
-    of the noisy answers alone: they cost no budget.
+    They are distances from what (eq2) gives on this very table, not from the population that it was drawn from, and are
+    computed from the noisy answers alone, so that they cost no budget.
 
     weights : (K,); means, deviations : (K, d); correlations : (K, d, d) standard errors
     intervals : 95 % intervals of the same kinds; not symmetric near a bound such as zero

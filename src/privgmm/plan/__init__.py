@@ -1,4 +1,4 @@
-"""Which epsilon, how much data: rehearsals on invented tables. Touches no private data."""
+"""Forecasts of how far off a release will be, from rehearsals on invented tables. No private data is read."""
 
 from privgmm.plan.chart import write_chart
 from privgmm.plan.invent import Ranges, Shape

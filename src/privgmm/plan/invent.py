@@ -1,4 +1,4 @@
-"""Invented tables that look like the user's: as many rows, classes and columns, in the stated ranges, of a stated shape."""
+"""Invent tables like the user's: with as many rows, classes and columns, in the stated ranges, of a stated shape."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from privgmm.types import Codes, Floats
 
 Shape = Literal["bells", "spikes", "tails"]
 
-# Degrees of freedom of heavy tails: the fewest with a variance, as incomes and durations have.
+# Degrees of freedom of heavy tails: the smallest whole number with a finite variance; incomes and durations have such tails.
 _TAIL = 3
-# The part of a column that spikes hold at its lower end: counts and amounts are mostly zero.
+# The part of the rows that has the lowest value in a column with a spike, as counts and amounts are often mostly zero.
 _PILE = 0.6
 
 
@@ -37,7 +37,7 @@ def check_shape(shape: str) -> None:
 
 
 def reach(dim: int) -> float:
-    """How far rows lie from the middle, column by column: class centres within 10, and three deviations."""
+    """How far rows lie from the middle in each column: class centres lie within 10, and rows within three deviations of them."""
     return 10 + 3 * math.sqrt(dim + 1)
 
 
@@ -48,8 +48,8 @@ def invent(
 
     Classes are as in the paper's section V-A: weights ~ Dirichlet(1), centres uniform on [-10, 10]^d,
     covariances ~ Wishart(I, d + 1). ``tails`` makes each class a Student t with three degrees of freedom
-    and the same covariance. ``spikes`` piles 60 % of every other column up at its lower end and
-    lets every fourth column take two values only. Stated ranges hold what lies within ``reach`` of the middle.
+    and the same covariance. ``spikes`` moves 60 % of every other column to its lower end and lets every
+    fourth column have two values only. Values within ``reach`` of the middle are mapped into the stated ranges.
     """
     rng = np.random.default_rng(seed)
     codes = rng.choice(n_classes, size=n, p=rng.dirichlet(np.ones(n_classes)))
@@ -62,7 +62,7 @@ def invent(
         )
         X[rows] = X[rows] @ factor.T
     if shape == "tails":
-        # A Student t of nu degrees has nu / (nu - 2) times the covariance of its bell.
+        # A Student t with nu degrees of freedom has nu / (nu - 2) times the covariance of its Gaussian.
         X *= np.sqrt((_TAIL - 2) / rng.chisquare(_TAIL, size=(n, 1)))
     X += centres[codes]
     if shape == "spikes":

@@ -1,4 +1,4 @@
-"""Rehearse a release on invented tables of the stated size and report how far off it came out."""
+"""Rehearse a release on invented tables of the stated size, and report how far off it is."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from privgmm.plan.invent import Ranges, Shape, check_shape, invent, reach
 from privgmm.privacy.accounting import epsilon_from_mu, mu_from_epsilon
 from privgmm.types import Codes, Floats, Unit
 
-# A table of more numbers is rehearsed on so many, with mu larger in the same proportion: the error of a release depends on
-# rows times mu (tests/plan compares the two).
+# A table with more numbers than this is rehearsed on a smaller one, with mu larger in the same proportion: the error of a release
+# depends on rows times mu (tests/plan compares the two).
 LARGEST_CELLS = 1 << 22
-# Where results scatter, rehearsals are repeated, up to so many times as often as asked, until the standard error of the
-# logarithm of the typical error, and of KL, is below SCATTER.
+# Where results scatter, there are up to MOST_TIMES as many rehearsals as asked for, until the standard error of the logarithm of
+# the typical error, and of KL, is below SCATTER.
 MOST_TIMES = 4
 SCATTER = 0.2
-# Rows that tell how often a released model names the right class.
+# Held-back rows on which the accuracy of a released model is measured.
 _HELD_BACK = 5000
 
 
@@ -77,7 +77,7 @@ class Question:
         """The ball for record level: by default the smallest that holds nearly all invented rows."""
         if self.radius is not None:
             return self.radius
-        # Distances of bells from the middle vary less than single columns do.
+        # The distance of a Gaussian row from the middle varies less than its single columns do.
         column = reach(self.dim) if self.shape == "spikes" else 5 + reach(self.dim) / 2
         return math.sqrt(self.dim) * column
 
@@ -91,13 +91,13 @@ class Question:
         return {"bounds": (self.ranges.lo, self.ranges.hi)}
 
     def rehearsed_rows(self, n: int) -> int:
-        """How many rows or persons stand for n."""
+        """How many rows or persons are rehearsed in place of n."""
         return min(n, max(1, LARGEST_CELLS // (self.dim * (self.rows_per_person or 1))))
 
 
 @dataclass(frozen=True)
 class Off:
-    """How far off: half of the numbers by at most ``typical``, nine in ten by at most ``most``."""
+    """How far off numbers are: half of them by at most ``typical``, nine in ten by at most ``most``."""
 
     typical: float
     most: float
@@ -107,10 +107,10 @@ class Off:
 class Forecast:
     """What the rehearsals of one table size at one epsilon gave.
 
-    share : of a class, absolute
-    mean : in standard deviations of the column within its class
-    deviation : as a part of the standard deviation
-    correlation : absolute
+    share : absolute error of the share of a class
+    mean : error of a mean, in standard deviations of the column within its class
+    deviation : relative error of a standard deviation
+    correlation : absolute error of a correlation
     kl_mean, kl_median, kl_forward : KL(released || fitted), and the median of KL(fitted || released); NaN
         where no invented table has enough rows of every class for covariances of their own
     """
@@ -186,7 +186,7 @@ def rehearse(question: Question, n: int, epsilon: float, seed: int) -> Rehearsal
         epsilon = epsilon_from_mu(mu, question.delta)
     classes = list(range(question.n_classes))
     with warnings.catch_warnings():
-        # What is to be said of delta is said once, of the user's sizes.
+        # Warnings about delta are given once, for the sizes that the user asked about.
         warnings.simplefilter("ignore", CautionWarning)
         released = release(
             X,
@@ -211,7 +211,7 @@ def rehearse(question: Question, n: int, epsilon: float, seed: int) -> Rehearsal
 
 
 def errors_of(released: Mixture, X: Floats, y: Codes) -> tuple[Floats, Floats, Floats, Floats]:
-    """Absolute errors of shares; of means and deviations in deviations; of correlations: where (eq2) has them."""
+    """Absolute errors of shares, of means and deviations (in standard deviations), and of correlations, where (eq2) defines them."""
     counts = np.bincount(y, minlength=released.n_classes)
     means, deviations, correlations = [], [], []
     above = np.triu_indices(X.shape[1], 1)
@@ -222,7 +222,7 @@ def errors_of(released: Mixture, X: Floats, y: Codes) -> tuple[Floats, Floats, F
         released_spread = np.sqrt(np.diagonal(released.covariances[k]))
         means.append((np.abs(released.means[k] - mean)[varies]) / spread[varies])
         deviations.append(np.abs(released_spread[varies] / spread[varies] - 1))
-        # Two rows of a class lie on a line, whose correlations are all one: they tell nothing.
+        # Two rows lie on a line, so all of their correlations are one and tell nothing.
         if counts[k] > 2:
             both = np.outer(varies, varies)[above]
             true = (covariance / np.outer(spread, spread).clip(1e-300))[above]
@@ -268,7 +268,7 @@ def _summary(n: int, epsilon: float, found: list[Rehearsal]) -> Forecast:
 
 
 def _known(values: list[float]) -> Floats:
-    """Those rehearsals whose table has what is asked for; NaN if none has."""
+    """The values of the rehearsals whose tables define them; NaN if none does."""
     known = np.array([value for value in values if not math.isnan(value)])
     return known if known.size else np.array([math.nan])
 

@@ -1,4 +1,4 @@
-"""One currency: mu of Gaussian differential privacy (Dong, Roth, Su 2022).
+"""Privacy accounting in one currency: mu of Gaussian differential privacy (Dong, Roth, Su 2022).
 
 A Gaussian mechanism of L2 sensitivity Delta and noise sigma is mu-GDP with mu = Delta / sigma;
 adaptive composition adds squares; delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2).
@@ -21,13 +21,13 @@ from privgmm.errors import InputError
 SLACK_SHARE = 1e-3
 # Total variation between a discrete and a rounded continuous Gaussian is below this over sigma^2.
 TV_CONSTANT = 0.021
-# No release may be further than this from its continuous twin, so that a ledger can add up many.
+# No release may be further than this, in total variation, from its twin with continuous noise, so that a ledger can add up many.
 TV_LIMIT = 2.0**-60
-# Inside this range dp-accounting's conversions are exact to 1e-9 (tests/privacy/test_accounting.py),
+# Inside this range dp-accounting's conversions are exact to 1e-9 (tests/privacy/test_accounting.py).
 SMALLEST_EPSILON = 1e-5
 SMALLEST_DELTA = 1e-30
 LARGEST_EPSILON = 1e6
-# and this margin covers them together with the curator's tolerance for budgets spent in parts.
+# This margin covers that error and the curator's tolerance for budgets spent in parts.
 _SAFETY = 1e-8
 
 

@@ -23,12 +23,12 @@ from privgmm.types import Adjacency, Floats, Mechanism, Stage
 # Every coordinate is multiplied up until its noise spans at least this many grid steps, which
 # makes the difference between discrete and continuous noise negligible (integer-noise.md).
 FINEST_SCALE = 2.0**40
-# Beyond this a draw could leave 64 bits (256 standard deviations away): refused, never wrapped.
+# With noise beyond this scale a draw of 256 standard deviations would leave 64 bits: refused, never wrapped around.
 COARSEST_SCALE = 2.0**55
-# Shares of rows (one over the rows of their person) are multiples of 2^-20, or of the finest step that the
-# coarsest noise of a query leaves room for: the loss of m / 2^20 is half a permille for 500 rows.
+# Shares of rows (one over the number of rows of their person) are rounded down to multiples of 2^-20, or of a coarser step if the
+# noise of a query leaves room for no finer one. A person of m rows loses at most m / 2^20: half a permille for 500 rows.
 FINEST_SHARE = 20
-# A sensitivity and a scale are floats: this covers their rounding, upwards.
+# Sensitivities and scales are floats; this factor rounds them up by more than their rounding error.
 _ROUND_UP = 1 + 2.0**-40
 # Budgets handed out in parts may miss the total by float rounding only.
 _BUDGET_TOLERANCE = 1e-9
@@ -60,11 +60,11 @@ class Curator:
         self.mu = mu_from_epsilon(epsilon, delta)
         self._distance = 0.0
         self._records: list[Mechanism] = []
-        # What the last answer that counted rows said of their number: noisy, hence public.
+        # The number of rows according to the last answer that counted them: noisy, hence public.
         self.noisy_rows: float | None = None
 
     def look_at(self, source: Source) -> None:
-        """Ask the same records in other coordinates from now on; budget and records go on.
+        """From now on answer about the same records in other coordinates; budget and list of mechanisms continue.
 
         Every row of ``source`` must be a function of one row of the source before, chosen from
         public facts and earlier answers. Neighbours stay neighbours then, and composition is
@@ -84,7 +84,7 @@ class Curator:
         return math.sqrt(max(self.mu**2 - spent**2, 0.0))
 
     def _tell(self, words: str, until: int | None = None) -> None:
-        """What is being done, and the part of the budget, in squares of mu, that the answers (but the last, -1) took."""
+        """Report what is being done and the spent part of the budget, in squares of mu; ``until=-1`` leaves out the last answer."""
         if self._stage is not None:
             spent = sum(record.mu**2 for record in self._records[:until]) / self.mu**2
             self._stage(words, min(1.0, spent))

@@ -1,11 +1,12 @@
-"""The shape of each column of each class, from noisy histograms or rows under soft labels, and the release itself.
+"""The shape of each column in each class, from noisy histograms (record level) or from rows with soft labels (label level).
 
-Histograms (record level). Masses p of small cells are exp(ln b + f), normalised: b is the class's bell, and f a Gaussian process that the counts
-must pay for. Where noise hides the shape f stays near zero and the bell is released; the release's mean and
-deviation are observations beside the counts, with their own errors.
+Record level. The range of a column is divided into small cells with masses p proportional to exp(ln b + f): b is the class's
+Gaussian, its bell, and f has a Gaussian-process prior with mean zero. The noisy counts, and the released mean and deviation
+with their errors, are the observations. Where noise hides the shape, f stays near zero and the bell is released.
 
-Rows (label level, where features are public). Each class is the rows by their soft labels, tilted by exp(a t + b t^2) as
-little as brings them to the released mean and deviation. All of it is post-processing.
+Label level, where features are public. The rows of a class, weighted by their soft labels, are reweighted by
+exp(a t + b t^2), which changes the weights as little as possible and gives them the released mean and deviation.
+Both are post-processing.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from scipy.special import ndtr
 from privgmm.model.margins import SCORES
 from privgmm.types import Floats
 
-# How a class may differ from its bell: the deviation of a smooth part of f, its reach in cells, and the deviation of
-# a part of its own for every cell (spikes). The likeliest given the counts is taken, column by column. Chosen by
-# hand to span a bell, smooth skew and spikes, while looking at wine and covertype (docs/shapes.md); not swept.
+# Priors of f, how a class may differ from its bell: the standard deviation of a smooth part, its correlation length in cells, and
+# the standard deviation of a part that is independent for every cell (spikes). For each column the prior with the largest evidence
+# is used. Chosen by hand to span a bell, smooth skew and spikes, while looking at wine and covertype (docs/shapes.md); not swept.
 SHAPES = (
     (0.0, 1.0, 0.05),
     (0.3, 3.0, 0.1),
@@ -30,27 +31,27 @@ SHAPES = (
     (2.0, 1.5, 1.0),
     (0.3, 3.0, 2.0),
 )
-# Part of b that is a bell of three times the width, for columns whose tails are heavier than a bell's.
+# The part of b that is a Gaussian of three times the width, for columns with heavier tails than a Gaussian.
 _TAILS = 0.03
 # Stands for the logarithm of zero.
 _NOTHING = -80.0
-# Gauss-Newton turns, and the largest step of f in one of them.
+# Gauss-Newton iterations, and the largest change of f in one of them.
 _TURNS, _STEP = 12, 1.5
-# A tilt takes at most so many Newton steps, each halved at most so often, and ends when a step gains less than this (nats).
+# A tilt takes at most _TILTS Newton steps, each halved at most _HALVINGS times, and ends when a step gains less than _STILL nats.
 _TILTS, _HALVINGS, _STILL = 30, 30, 1e-7
-# A released mean and second moment are known no better than this, in deviations, so no shape is bent to meet them more closely.
+# Released means and second moments are treated as at least this uncertain, in deviations, so that no shape is bent to meet them exactly.
 LEAST_ERROR = 0.01
-# So many rows at least stand behind every value of a column that a label-level file holds, the least that
+# Every value of a column in a label-level file stands for at least this many rows, the smallest number that
 # statistical offices usually ask for.
 _TOGETHER = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """M histograms with the same number of cells and observations.
+    """Observations of M histograms with the same number G of cells and R of observations.
 
-    edges : (M, G + 1) of the cells; parts : (M, R, G) what each observation counts of a cell;
-    answers, errors : (M, R); means, deviations : (M,) of the bells
+    edges : (M, G + 1) of the cells; parts : (M, R, G) the part of each cell's mass that an observation counts;
+    answers, errors : (M, R) the observations and their standard errors; means, deviations : (M,) of the bells
     """
 
     edges: Floats
@@ -62,7 +63,7 @@ class Seen:
 
 
 def shares(bins: Floats, edges: Floats) -> Floats:
-    """(B, G) the part of every cell that lies in each bin; the first and last bin have no outer end."""
+    """(B, G) the part of every cell that lies in each bin; the first and the last bin reach to infinity."""
     ends = bins.copy()
     ends[0], ends[-1] = -np.inf, np.inf
     width = np.diff(edges)
@@ -71,14 +72,14 @@ def shares(bins: Floats, edges: Floats) -> Floats:
 
 
 def moments(edges: Floats, mean: Floats, deviation: Floats) -> Floats:
-    """(M, 2, G) first and second moment of a cell about the mean, in deviations."""
+    """(M, 2, G) first and second moments of the cells about the mean, in deviations."""
     t = (edges - mean[:, None]) / deviation[:, None]
     middle, width = (t[:, 1:] + t[:, :-1]) / 2, np.diff(t)
     return np.stack([middle, middle**2 + width**2 / 12], axis=1)
 
 
 def bells(edges: Floats, mean: Floats, deviation: Floats) -> Floats:
-    """(M, G) masses of the bells between the first and the last edge, with some more in the tails."""
+    """(M, G) masses of the bells between the first and the last edge, with a little more mass in the tails."""
 
     def masses(wide: Floats) -> Floats:
         p = np.diff(ndtr((edges - mean[:, None]) / wide[:, None])) + 1e-12 * np.diff(edges)
@@ -89,7 +90,7 @@ def bells(edges: Floats, mean: Floats, deviation: Floats) -> Floats:
 
 
 def denoised(seen: Seen, top: Floats) -> Floats:
-    """(M, G) masses of the cells: the most probable under the likeliest of SHAPES; none above ``top`` (M,)."""
+    """(M, G) most probable masses of the cells, under the prior of SHAPES with the largest evidence; cells above ``top`` (M,) have none."""
     base = np.log(bells(seen.edges, seen.means, seen.deviations))
     base[(seen.edges[:, 1:] + seen.edges[:, :-1]) / 2 > top[:, None]] = _NOTHING
     A = seen.parts / seen.errors[:, :, None]
@@ -133,8 +134,8 @@ def _posterior(A: Floats, y: Floats, base: Floats, C: Floats) -> tuple[Floats, F
 def row_quantiles(x: Floats, labels: Floats, bells: Floats, step: float | None = None) -> Floats:
     """(K, 161) quantiles of a column of visible rows x (n,) in each class, by soft labels (n, K).
 
-    ``bells`` (4, K) are the released means and deviations and their errors. Values ``step`` apart are spread over
-    their steps, so that rounding gives them back; values that several rows share stay one value.
+    ``bells`` (4, K) are the released means and deviations and their errors. Where values are ``step`` apart each is spread
+    over its step, so that rounding a sample gives it back; values that several rows share stay one value.
     """
     x = nobodys_own(x)
     if step is not None:
@@ -162,17 +163,17 @@ def row_quantiles(x: Floats, labels: Floats, bells: Floats, step: float | None =
 
 
 def nobodys_own(x: Floats) -> Floats:
-    """Values x (n,) in which no row's own shows: ``_TOGETHER`` neighbours become their mean.
+    """The values x (n,) with rare ones averaged: ``_TOGETHER`` neighbouring values become their mean, so that no single row's value shows.
 
-    Features are public at label level, so this keeps no promise; but a file that is sent about need not hold the
-    largest income to the cent. Values that as many rows share stay as they are.
+    Features are public at label level, so no guarantee depends on this; but a file that is passed on need not hold the
+    largest income to the cent. Values that at least ``_TOGETHER`` rows share stay as they are.
     """
     _, kind, counts = np.unique(x, return_inverse=True, return_counts=True)
     alone = np.flatnonzero(counts[kind] < _TOGETHER)
     if alone.size == 0:
         return x
     alone = alone[np.argsort(x[alone], kind="stable")]
-    # The last block takes what is left, so that none is smaller; fewer rows than that are one block.
+    # The last block also takes the remaining rows, so that no block is smaller; fewer rows than that make one block.
     last = max(alone.size // _TOGETHER - 1, 0)
     block = np.minimum(np.arange(alone.size) // _TOGETHER, last)
     told = x.copy()

@@ -1,8 +1,8 @@
-"""Gaussian mixtures of rows that anyone may see, from many components down to few, and several Gaussians inside a released class.
+"""Gaussian mixtures of public or synthetic rows, merged from many components down to few, and several Gaussians inside a released class.
 
-EM finds the mixture next to its start, and k-means starts miss clusters that are flat or lie inside
-one another. A mixture with many components finds them, and merging keeps them: of all pairs the one
-whose union costs least likelihood is joined, EM runs again, and so on down.
+EM converges to a mixture near its start, and k-means starts miss clusters that are flat or lie inside one another.
+A mixture with many components finds them, and merging keeps them: of all pairs of components the one whose union costs
+the least likelihood is merged, EM runs again, and so on until few components are left.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _ALL = 100
 _PATIENT, _VERY_LITTLE = 300, 1e-5
 # A number for every class, or "auto": as many as rows and noise can carry.
 Wanted = int | Literal["auto"]
-# Sizes that "auto" chooses from, ascending: eight is what a class of 5,000 rows of 20 columns carries (MNIST, held-out
-# log-likelihood per row at 4 and 8 components: -20.6 and -19.4; one Gaussian -24.3).
+# Numbers of components that "auto" chooses from, ascending. A class of 5,000 rows of 20 columns still gains from eight (MNIST,
+# held-out log-likelihood per row at 1, 4 and 8 components: -24.3, -20.6 and -19.4).
 LADDER = (1, 2, 4, 8)
 MOST = 64
-# "auto" takes more components only if they gain so many nats per row: less is noise of the soft labels (4,000 rows of a bell) or
-# nothing that a reader would notice.
+# "auto" takes more components only if they gain this many nats per row: less can be noise of the soft labels (seen with 4,000 rows
+# of one Gaussian), or too little to matter to a user.
 GAIN = 0.05
 # Weights (C,), means (C, d) and covariances (C, d, d) of the components of one class.
 Parts = tuple[Floats, Floats, Floats]
@@ -38,7 +38,7 @@ Parts = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """weights (M,), means (M, d), covariances (M, d, d), and what BIC makes of them."""
+    """A fitted mixture: weights (M,), means (M, d), covariances (M, d, d), and its BIC on the rows."""
 
     weights: Floats
     means: Floats
@@ -52,7 +52,7 @@ class Fitted:
 
     @property
     def parts(self) -> Parts:
-        """The mixture alone."""
+        """Weights, means and covariances, without the BIC."""
         return self.weights, self.means, self.covariances
 
 
@@ -66,9 +66,9 @@ def fitted(X: Floats, size: int, runs: int, seed: int) -> Fitted:
 def merged_down(
     X: Floats, top: int, init: Init, sizes: range, seed: int, thorough: bool = True
 ) -> Fitted:
-    """The mixture of one of the ``sizes`` that BIC prefers, on the way down from ``top`` components.
+    """The mixture with the best BIC among the ``sizes``, found by merging down from ``top`` components.
 
-    If not ``thorough``, EM runs to its end for the chosen mixture only.
+    Unless ``thorough``, EM runs to its end for the chosen mixture only.
     """
     steps = _ALL if thorough else _PASSING
     start = first_guess(X, top, init, np.random.default_rng(seed))
@@ -84,7 +84,7 @@ def merged_down(
 
 
 def merged(X: Floats, mixture: Fitted, size: int) -> Fitted:
-    """``size`` components of a larger mixture joined pair by pair, and EM on the rows from there."""
+    """A larger mixture merged pair by pair down to ``size`` components, with EM on the rows at the end."""
     while mixture.size > size:
         mixture = Fitted(*joined(mixture), math.nan)
     return _em(X, mixture.parts, _ALL)
@@ -96,9 +96,9 @@ def polished(X: Floats, mixture: Fitted) -> Fitted:
 
 
 def joined(mixture: Fitted) -> Parts:
-    """Weights, means and covariances with one component less: the cheapest pair as one Gaussian.
+    """Weights, means and covariances after the cheapest pair of components was merged into one Gaussian.
 
-    If every row belongs to one component, joining i and j costs, in nats per row,
+    If every row belongs to one component, merging i and j costs, in nats per row,
     (w ln det S - w_i ln det S_i - w_j ln det S_j) / 2 - (w ln w - w_i ln w_i - w_j ln w_j),
     w = w_i + w_j, S the covariance of both together.
     """
@@ -136,7 +136,7 @@ def _with_bic(run: Run, X: Floats) -> Fitted:
 
 
 class Components(NamedTuple):
-    """weights (M,) of the whole model, means (M, d), covariances (M, d, d) and the class (M,) of each."""
+    """The components of all classes: weights (M,) in the whole model, means (M, d), covariances (M, d, d) and classes (M,)."""
 
     weights: Floats
     means: Floats
@@ -145,16 +145,16 @@ class Components(NamedTuple):
 
 
 def ladder(wanted: Wanted, most: float) -> tuple[int, ...]:
-    """Sizes to choose from where a class carries at most ``most`` components, at least one."""
+    """The numbers of components to choose from where a class can have at most ``most``; at least one."""
     if wanted == "auto":
         return tuple(size for size in LADDER if size <= max(most, 1))
     return (max(int(min(wanted, most)), 1),)
 
 
 def standardised(parts: Parts) -> Parts:
-    """The components moved so that together they have mean 0 and covariance I, as little as possible.
+    """The components after x -> T^(-1/2) (x - m), m and T the mean and covariance of the whole mixture.
 
-    x -> T^(-1/2) (x - m), m and T the mean and covariance of the whole.
+    Together they then have mean 0 and covariance I, and the symmetric root moves them as little as possible.
     """
     w, m, S = parts
     w = w / w.sum()
@@ -167,9 +167,9 @@ def standardised(parts: Parts) -> Parts:
 
 
 def into_classes(released: tuple[Floats, Floats, Floats], fits: Sequence[Parts]) -> Components:
-    """Components of each class, in its whitened coordinates, as parts of the released classes.
+    """Turn the components of each class, given in its whitened coordinates, into parts of the released classes.
 
-    They are standardised first, so that every class has exactly the released weight, mean and covariance: with Sigma = L L^T,
+    They are standardised first, so that every class keeps exactly the released weight, mean and covariance: with Sigma = L L^T,
     mu_kc = mu_k + L u_kc and Sigma_kc = L S_kc L^T.
     """
     weights, means, covariances, owners = [], [], [], []

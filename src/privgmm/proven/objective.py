@@ -1,6 +1,6 @@
-"""What a release is close in: both directions of KL (the balanced rule, the default), or the paper's direction alone.
+"""Which divergence a release keeps small: KL in both directions (the balanced rule, the default), or in the paper's direction alone.
 
-**Balanced**: the Gaussian that is closest to uncertain ones in both directions.
+**Balanced**: the Gaussian that is closest to uncertain ones in both directions together.
 Given draws (m, S) of what (eq2) would give, E[KL(q || p) + KL(p || q)] over p = N(m, S) is, up to a constant,
     f(m~, S~) = (tr S~ H^-1 + tr S~^-1 F(m~) + E (m~ - m)^T S^-1 (m~ - m)) / 2,
     H = E[S^-1]^-1,   F(m~) = E[S] + E[(m - m~)(m - m~)^T].
@@ -8,8 +8,8 @@ Reverse KL alone is least at S~ = H, forward KL alone at S~ = F (the predictive 
 sum is jointly strictly convex; for fixed m~ it is least at the matrix geometric mean S~ = H # F, the
 solution of S~ H^-1 S~ = F, and for fixed S~ at
     m~ = (H^-1 + S~^-1)^-1 (E[S^-1 m] + S~^-1 E[m]).
-Taking turns is block descent: one minimiser, whatever the start (design, section 6.1). Weights have no part
-in it: the balanced release has the (noisy) class frequencies, never zero.
+Alternating the two is block descent on a strictly convex function, so it reaches the one minimiser from any start.
+Weights are not part of it: the balanced release has the (noisy) class frequencies, never zero.
 
 **Paper**: the release q that minimises E[KL(q || fitted)] given the noisy answers.
 For one class, E KL(N(m~, S~) || N(m, S)) over the posterior of (m, S) is least at
@@ -35,14 +35,14 @@ from privgmm.types import Floats
 #     a class whose shape the noise hides then gets less weight than its share of the rows.
 Objective = Literal["balanced", "paper"]
 
-# Turns end when no mean moves by more than this many of its released standard deviations.
+# The iteration ends when no mean moves by more than this many of its released standard deviations.
 _SETTLED = 1e-9
 _MOST_TURNS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Expectations:
-    """What the rule needs of the draws, per class.
+    """The averages over the draws that the balanced rule needs, per class.
 
     mean : (K, d) E[m]
     spread : (K, d, d) E[S] + Cov(m), so that F(m~) = spread + (E[m] - m~)(E[m] - m~)^T
@@ -100,7 +100,7 @@ def expectations(means: Floats, covariances: Floats, weights: Floats | None = No
 
 
 def turn(expected: Expectations, centre: Floats) -> tuple[Floats, Floats]:
-    """One turn from means ``centre`` (K, d): the next means, and the best covariances for ``centre``."""
+    """One step of the alternation from means ``centre`` (K, d): the next means, and the best covariances for ``centre``."""
     off = expected.mean - centre
     forward = expected.spread + off[:, :, None] * off[:, None, :]
     shape = geometric_mean(_inverse(expected.precision), forward)
@@ -115,7 +115,7 @@ def geometric_mean(A: Floats, B: Floats) -> Floats:
     half = np.linalg.solve(L, B)
     middle = np.linalg.solve(L, np.swapaxes(half, -1, -2))
     values, axes = np.linalg.eigh(_symmetric(middle))
-    # Rounding may leave a zero eigenvalue slightly negative.
+    # Rounding may make a zero eigenvalue slightly negative.
     root = axes * np.sqrt(np.maximum(values, 0.0))[..., None, :] @ np.swapaxes(axes, -1, -2)
     return _symmetric(L @ root @ np.swapaxes(L, -1, -2))
 
@@ -131,9 +131,9 @@ def _symmetric(A: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Denoised:
-    """means (K, d) and covariances (K, d, d) in the draws' coordinates; log_weights (K,) normalised.
+    """A release chosen from draws: means (K, d) and covariances (K, d, d) in the draws' coordinates, normalised log_weights (K,).
 
-    expected_kl (K,) is what the posterior expects of each class.
+    expected_kl (K,) is the expected KL(released || fitted) of each class under the posterior.
     """
 
     log_weights: Floats

@@ -1,7 +1,7 @@
-"""How far a release may be from (eq2)'s values: quantile intervals and errors from posterior draws.
+"""How far a release may be from the values of (eq2): intervals and standard errors from posterior draws.
 
-Both units use it: a mechanism hands over draws of what (eq2) would give on this table, given the noisy answers.
-What privacy noise and clipping hide must be in the draws.
+Both units use it: a mechanism gives draws of what (eq2) would give on this table, given the noisy answers. The draws must
+vary by everything that privacy noise and clipping hide.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from privgmm.model.uncertainty import Errors, Interval, Intervals, split
 from privgmm.proven.mixtures import Components
 from privgmm.types import Flags, Floats
 
-# The 95 % interval that design section 10 asks for.
+# Quantiles at the ends of the 95 % interval.
 LEVELS = (0.025, 0.975)
-# A column of a class can be used if its mean is off by at most this many of the class's own deviations (one s.e.) ...
+# A column of a class is usable if the standard error of its mean is at most this many standard deviations of the class,
 _MEAN_OFF = 0.5
-# ... and the interval of its deviation spans at most this factor. Of a class with too few rows for a covariance
-# (d + 1) in more than this share of the draws no column can be used.
+# and the interval of its deviation spans at most this factor. No column of a class is usable that has too few rows for a
+# covariance (d + 1) in more than this share of the draws.
 _DEVIATION_FACTOR = 4.0
 _TOO_FEW = 0.025
 
 
 class Estimate(NamedTuple):
-    """What a mechanism hands back: weights (K,), means (K, d), covariances (K, d, d), how far off, which shapes.
+    """The result of a mechanism: weights (K,), means (K, d), covariances (K, d, d), their errors, and the shapes of columns.
 
-    No errors are told where there is nothing on the table to compare with: components of unlabelled rows.
-    ``components`` are those of the classes, where more than one each was asked for.
+    There are no errors for components of unlabelled rows, because (eq2) has no value for them on the table.
+    ``components`` are the Gaussians inside the classes, where more than one per class was asked for.
     """
 
     weights: Floats
@@ -66,18 +66,18 @@ def uncertainty(
     means : (S, K, d) draws
     covariances : (S, K, d, d) draws
     released : weights (K,), means (K, d) and covariances (K, d, d) that are published
-    widen : factors by which draws of each kind are spread out about their median, where they are known to lie too close
+    widen : factors by which draws of each kind are spread about their median, where they are known to vary too little
     """
-    # A draw may give every row to none of the classes.
+    # In a draw all counts may be zero.
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     drawn = Drawn(counts, shares, means, *split(covariances))
     return errors_of(drawn if widen is None else _spread_out(drawn, widen), released)
 
 
 def _spread_out(drawn: Drawn, widen: tuple[float, ...]) -> Drawn:
-    """Each kind farther from its median, by a factor of its own and by what one row more or less of a class may move.
+    """The draws spread about their median: each kind by its own factor, and by what one row more or less in a class changes.
 
-    Draws are finitely many and may agree to the last digit; a single row they may always be wrong about.
+    A finite number of draws may agree to the last digit, and they can still be wrong about a single row.
     """
     half = np.where(np.arange(len(drawn.counts)) % 2, 1.0, -1.0)
     row = 1 / np.maximum(np.median(drawn.counts, axis=0), 2.0)
@@ -103,10 +103,10 @@ def _spread_out(drawn: Drawn, widen: tuple[float, ...]) -> Drawn:
 def errors_of(
     drawn: Drawn, released: tuple[Floats, Floats, Floats], seen: Flags | None = None
 ) -> Errors:
-    """The same for draws of each kind; columns that were not ``seen`` (K, d) are not usable in any case."""
+    """Intervals and errors from draws of each kind; columns that were not ``seen`` (K, d) are never usable."""
     deviation, correlation = split(released[2])
     published = (released[0], released[1], deviation, correlation)
-    # About what is published, not about the draws' own mean: the choice of a release is part of its error.
+    # Errors are taken about the published values and not about the mean of the draws, because choosing a release adds to its error.
     weights, middle, wide, tied = (
         np.sqrt(((d - p) ** 2).mean(axis=0)) for d, p in zip(drawn[1:], published, strict=True)
     )

@@ -1,15 +1,15 @@
 """Rows without labels at record level: private stochastic EM, then the record-level release.
 
-(1) One pooled class is measured as in ``record``; (2) in its whitened coordinates rows are counted
-and averaged in many public cells, and a mixture is fitted to rows like them, which is
-post-processing; (3) rounds of stochastic EM with noisy moments. Where rows are many, the mixture of these rounds has
-several times as many components as asked for: it comes close to any density in few rounds, and the wanted mixture is
-fitted to rows drawn from it, which costs no budget however slowly EM converges; (4) a few rounds with the wanted
-components, and the last rule, public by now, stands in for labels in the rounds of ``record``. In every round a row's
+(1) All rows together are measured as one pooled class, as in ``record``. (2) In its whitened coordinates rows are counted
+and averaged in many public cells, and a mixture is fitted to synthetic rows like them, which is post-processing.
+(3) Rounds of stochastic EM with noisy moments improve the mixture. Where rows are many, it has several times as many
+components as asked for: such a mixture comes close to any density in few rounds, and the wanted mixture is then
+fitted to rows drawn from it, which costs no budget however slowly EM converges. (4) A few rounds follow with the wanted
+components, and the last rule, which is public by then, replaces labels in the rounds of ``record``. In every round a row's
 class is a function of that row and of earlier noisy answers, so sensitivities are those of labelled rows
 (docs/proofs/class-moments.md).
-The rule draws lots by responsibility (Celeux and Diebolt 1985): the most probable class would
-cut overlapping components where they meet, and make all of them too narrow.
+The rule assigns rows at random by responsibility (Celeux and Diebolt 1985), with lots hashed from the row. Assigning each
+row to its most probable class would cut overlapping components where they meet, and make all of them too narrow.
 """
 
 from __future__ import annotations
@@ -55,36 +55,38 @@ from privgmm.types import Floats
 
 @dataclass(frozen=True)
 class Tuning:
-    """The numbers of private EM; shares are of the whole squared budget, and the final release has the rest.
+    """The tuned numbers of private EM; shares are parts of the whole budget (of mu squared), and the final release has the rest.
 
-    "covertype": nats below scikit-learn's EM of held-out rows, ``python -m bench.bars unlabelled`` on a quarter of the rows with
-    four times mu; "mixtures": loss in nats of ``python -m bench.goals unlabelled``, six to eight data sets.
+    The comments quote two measurements. "covertype": held-out log-likelihood below scikit-learn's EM, in nats, of
+    ``python -m bench.bars unlabelled`` on a quarter of the rows with four times mu. "mixtures": the loss in nats of
+    ``python -m bench.goals unlabelled``, over six to eight data sets.
     """
 
+    # Share of the pooled class (1).
     pooled: float = 0.06
-    # 0.10 and 0.14 tried: mixtures, N=1000, one round, 0.95 and 0.83 nats; N=10,000 0.079 and 0.081.
+    # Share of the cells (2). 0.10 and 0.14 tried: mixtures, N=1000, one round, 0.95 and 0.83 nats; N=10,000 0.079 and 0.081.
     cells: float = 0.14
-    # A round of EM; one for so much signal (rows of a class * mu / d), at least one and at most so many. Mixtures, N=1000, epsilon 1
-    # (signal 18): 1, 3, 8 rounds 1.06, 0.94, 1.46 nats; N=2000, epsilon 2 (66): 3, 4, 8, 10 rounds 0.25, 0.23, 0.22, 0.24; N=10,000,
-    # epsilon 1 (180): 6, 8, 10 rounds 0.091, 0.079, 0.079 (of 0.06 each up to six rounds, 0.05 beyond).
+    # Share of one round of EM (3), the most rounds, and the signal (rows of a class * mu / d) for which there is one round; there is at
+    # least one. Mixtures, N=1000, epsilon 1 (signal 18): 1, 3, 8 rounds 1.06, 0.94, 1.46 nats; N=2000, epsilon 2 (66): 3, 4, 8, 10 rounds
+    # 0.25, 0.23, 0.22, 0.24; N=10,000, epsilon 1 (180): 6, 8, 10 rounds 0.091, 0.079, 0.079 (shares 0.06 up to six rounds, 0.05 beyond).
     step: float = 0.05
     steps: int = 8
     signal_per_step: float = 20.0
-    # Rounds with the wanted components after those with more. 8 + 2, 6 + 4: covertype, epsilon 1, 0.50, 0.68 nats; mixtures,
-    # N=100,000, 0.017, 0.021.
+    # Rounds with the wanted components, after those with more (4). 8 + 2 and 6 + 4 rounds: covertype, epsilon 1, 0.50 and 0.68 nats;
+    # mixtures, N=100,000, 0.017 and 0.021.
     last_steps: int = 2
-    # With enough rows there are so many components for each one wanted, at most and at least, else as many as wanted. Each is for so
-    # much signal, rows * mu / d^1.5. Three for each: mixtures, N=10,000 (signal 35 each) 0.098, N=100,000 0.003 nats; as many as
-    # wanted: 0.053, 0.014; covertype, epsilon 1, twenty rounds with the wanted ones 1.1, eight rounds with three for each 0.3 nats.
+    # With enough rows the first rounds have between ``rich`` and ``richest`` components for each wanted one, otherwise as many as wanted;
+    # each component needs the signal rows * mu / d^1.5 below. Three for each: mixtures, N=10,000 (signal 35 each) 0.098, N=100,000 0.003
+    # nats; as many as wanted: 0.053, 0.014; covertype, epsilon 1, twenty rounds with the wanted ones 1.1, eight with three each 0.3 nats.
     richest: int = 3
     rich: int = 2
     component_signal: float = 60.0
-    # One component more, of this weight and as wide as so many times the pooled class: rows far from all others then need no
-    # component to stretch towards them. Covertype, epsilon 1: 0.31 nats with it, 0.75 without.
+    # Weight of one further, background component, and its width in widths of the pooled class: it takes the rows far from all others, so
+    # that no other component stretches towards them. Covertype, epsilon 1: 0.31 nats with it, 0.75 without.
     background: float = 0.005
     background_width: float = 2.0
     cell_means: Shape = field(default=Shape(1.0, 0.5, 0.05))
-    # The pooled class, clipped generously.
+    # The round of the pooled class, with a generous clip, and the rounds of EM.
     whole: Round = field(default=Round(1.0, Shape(0.5, 1.0, 1.0), widen=1.25, cap=math.inf))
     moments: Round = field(
         default=Round(1.0, Shape(math.sqrt(0.35), math.sqrt(0.5), 1.0), widen=1.0, cap=math.inf)
@@ -96,13 +98,13 @@ TUNING = Tuning()
 
 @dataclass(frozen=True)
 class _Guess:
-    """A mixture in the coordinates of the region, and about how many rows (M,) each component has."""
+    """A mixture in the coordinates of the region, and the approximate number of rows (M,) of each component."""
 
     parts: Parts
     counts: Floats
 
     def rule(self, salt: int) -> GaussianRule:
-        """Rows draw their component by responsibility, with lots of their own for every salt."""
+        """The rule by which rows draw their component by responsibility; every salt gives them new lots."""
         weights, means, covariances = self.parts
         return mixture_rule(weights, means, np.linalg.inv(np.linalg.cholesky(covariances)), salt)
 
@@ -165,7 +167,7 @@ def _answer(curator: Curator, rule: GaussianRule) -> Answer:
 
 
 def _components(n_classes: int, signal: float) -> int:
-    """How many components the first rounds have: several for each one wanted if there is the signal, else those wanted."""
+    """How many components the first rounds have: several for each wanted one if the signal suffices, otherwise as many as wanted."""
     size = min(TUNING.richest * n_classes, int(signal / TUNING.component_signal))
     return size if size >= TUNING.rich * n_classes else n_classes
 
@@ -183,13 +185,13 @@ def _pooled_frame(session: Session) -> Frames:
 
 
 def _cell_signal(rows: float, squared: float, adjacency: Adjacency) -> float:
-    """All rows, in standard deviations of the noise that one cell's count will have."""
+    """The number of all rows, in standard deviations of the noise on one cell's count."""
     sensitivity = TUNING.cell_means.squared_sensitivity(adjacency)
     return rows * math.sqrt(TUNING.cells * squared / sensitivity)
 
 
 def _nearest(cells: Cells, pooled: Frames) -> GaussianRule:
-    """A row goes to the cell with the nearest centre, in the pooled frame."""
+    """The rule by which a row goes to the cell with the nearest centre, in the pooled frame."""
     k = cells.centres.shape[0]
     centres = pooled.centres[0] + cells.centres @ pooled.inverse[0].T
     return GaussianRule(centres, np.repeat(pooled.maps, k, axis=0), np.zeros(k))
@@ -219,10 +221,10 @@ def _first_guess(
 
 
 def _em_step(session: Session, rule: GaussianRule, counts: Floats) -> _Guess:
-    """(3) Noisy shells and moments of the rule's classes, and the Gaussians they suggest.
+    """(3) One round: noisy shell counts and moments of the rule's classes, and the Gaussians that they suggest.
 
-    What noise hides stays as it was, and clips are put back with the tails that the shells show: without that every round
-    would narrow a component with tails, and its far rows cost the more.
+    Where noise hides a component it stays as it was. Variance lost to clipping is put back by the tails that the shells show;
+    otherwise every round would make a component with tails narrower, and its far rows would cost more likelihood each time.
     """
     frames = Frames(rule.centres, rule.whiten, _unknown(*rule.centres.shape))
     laws = radial_laws(radial_round(session, frames), counts, session.dim)
@@ -234,5 +236,5 @@ def _em_step(session: Session, rule: GaussianRule, counts: Floats) -> _Guess:
 
 
 def _unknown(k: int, d: int) -> Floats:
-    """A mean of which no more is known than that it lies in its frame."""
+    """(k, d, d) covariances of means about which nothing is known but that they lie in their frames."""
     return np.repeat(np.eye(d)[None], k, axis=0)

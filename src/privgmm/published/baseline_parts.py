@@ -1,4 +1,4 @@
-"""What the baselines share, and their noise on weights and means and covariances.
+"""The parts of the baselines: what they read of the data, and their noise on weights, means and covariances.
 
 Sensitivities (Wu et al. 2016), with R >= |x|_1 read from the data and n rows in K classes:
 S(pi) = K/n,  S(mu_k) = 4RK/n,  S(Sigma_k) = (12nKR^2 + 8K^2R^2)/n^2, in L1; the Gaussian parts use them
@@ -26,7 +26,7 @@ from privgmm.types import Floats
 Draw = Callable[["Facts", float, float, np.random.Generator], Floats]
 Cost = Callable[["Facts", float, float, int], Floats]
 
-# Costs that have no closed form are averaged over the same draws for every split.
+# Costs without a closed form are averaged over draws of this seed, the same for every split, so that splits can be compared.
 TUNING_SEED = 20240521
 # Eigenvalues of a projected covariance are at least this share of R^2.
 _EIGENVALUE_FLOOR = 1e-6
@@ -67,10 +67,10 @@ class Facts:
 
 @dataclass(frozen=True)
 class Part:
-    """draw(facts, eps, delta, rng) and class_kl(facts, eps, delta, draws).
+    """How one part is released, draw(facts, eps, delta, rng), and what it costs, class_kl(facts, eps, delta, draws).
 
-    ``class_kl`` is (K,), what the part adds to KL(N~_k || N_k) on average; where there is no closed form,
-    over that many draws.
+    ``class_kl`` is (K,): what the part adds to KL(N~_k || N_k) on average, over ``draws`` draws where there is no
+    closed form.
     """
 
     draw: Draw
@@ -154,7 +154,7 @@ def _isotropic_kl(facts: Facts, variance: float) -> Floats:
 
 
 def _colored_shapes(facts: Facts) -> Floats:
-    """(K, d, d) minimum-MSE noise at eps^2 = 2 ln(2/delta): the ellipsoid of the flips, weight I."""
+    """(K, d, d) minimum-MSE noise at eps^2 = 2 ln(2/delta): the minimum-trace ellipsoid of the flips with weight I."""
     if "colored" not in facts.cache:
         facts.cache["colored"] = np.stack(
             [

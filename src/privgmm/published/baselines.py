@@ -9,7 +9,7 @@ r1smg               Gaussian    rank-1 noise      Wishart (eq6)         (Ji and 
 Accounting is the paper's: per-class releases compose in parallel, the three parts in sequence, so
 eps = eps_weights + eps_means + eps_covariances, and delta is shared equally by the parts that need one.
 The split is the best of a grid on this data set, as the paper tunes its baselines, or as given.
-R1SMG's sensitivity is not stated in the paper; both readings are offered (``baseline_facts``).
+R1SMG's sensitivity is not stated in the paper; both readings are offered (``sensitivity`` of ``baseline_design``).
 None of this is private as claimed (R is read from the data, R1SMG's calibration is wrong).
 """
 
@@ -96,7 +96,7 @@ def baseline_design(
     covariances: str | None = None,
     sensitivity: Literal["wu", "l2"] = "wu",
 ) -> BaselineDesign:
-    """A baseline for a data set, tuned once, to draw from as often as wanted.
+    """Tune a baseline to a data set; the result can be drawn from as often as wanted.
 
     split : shares of eps for (weights, means, covariances), summing to one; grid search if omitted
     covariances : another covariance part ("laplace", "gaussian", "wishart") than the baseline's own
@@ -126,9 +126,9 @@ def baseline(
 
 
 def best_split(parts: tuple[str, str, str], facts: Facts, epsilon: float, delta: float) -> Split:
-    """Grid search: the split with the least expected KL, whose three parts simply add up.
+    """The split of a grid with the least expected KL, which is the sum of the costs of the three parts.
 
-    A few draws, the same for every split, suffice to compare; pi stands for E[pi~] here.
+    A few draws, the same for every split, suffice for the comparison; pi is used in place of E[pi~].
     """
     pi, few = facts.fitted.weights, max(1, 24 // facts.fitted.dim)
     best: Split = (1 / 3, 1 / 3, 1 / 3)

@@ -47,9 +47,9 @@ def spent(design: Design, X: ArrayLike, y: ArrayLike) -> Spent:
 
 
 def spent_on(design: Design, shifts: Sequence[ArrayLike] | None) -> Spent:
-    """The same from the mean shifts of all neighbours, (eq10), or without them from the ball, (eq10a).
+    """What a design spends, from the mean shifts of all neighbours (eq10), or without shifts from the ball (eq10a).
 
-    (eq10a), and not (eqr5) as printed, decides what a design with a ball spends.
+    What a design with a ball spends is decided by (eq10a), not by (eqr5) as printed.
     """
     rule = 2 * np.log(2 / design.delta)
     means = np.empty(design.counts.size)

@@ -1,4 +1,4 @@
-"""The public functions of the published method: data or parameters in, one frozen Design out, draws from it."""
+"""The public functions of the published method: from data or parameters to a frozen ``Design``, from which mixtures are drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from privgmm.types import ClassName, Floats
 
 SOLVER_TOLERANCE = 1e-5
 
-# Noise scales are divided by epsilon and squared: beyond this they would not be numbers.
+# Noise scales are divided by epsilon and squared: with a smaller epsilon or delta they would overflow.
 _FINEST_EPSILON = 1e-6
 _FINEST_DELTA = 1e-100
 

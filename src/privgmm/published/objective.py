@@ -29,7 +29,7 @@ def wishart_constant(dim: int) -> float:
 def best_gamma(trace_precision: Floats, dim: int) -> Floats:
     """(d+1)/d tr Sigma_k^-1: where d ln gamma + (d+1) tr Sigma^-1 / gamma is smallest, (eq21).
 
-    An artefact of the print: the true expected KL falls in gamma without end.
+    This minimum is an artefact of the print: the true expected KL falls in gamma without end.
     """
     return np.asarray((dim + 1) / dim * trace_precision)
 

@@ -31,7 +31,7 @@ from privgmm.solver import min_trace_ellipsoid
 from privgmm.types import Floats
 
 EARLY_STOP = 1e-3
-# (P2) asks for eps_0 > 0 and its infimum is often at 0: the least share that weights keep.
+# (P2) asks for eps_0 > 0 and its infimum is often at 0, so the weights keep at least this share of epsilon.
 LEAST_WEIGHT_SHARE = 1e-3
 _BISECTIONS = 60
 
@@ -121,7 +121,7 @@ def pose(
     )
 
 
-def alternate(problem: Problem, max_iterations: int = 50, stop: float = EARLY_STOP) -> Allocation:
+def alternate(problem: Problem, max_iterations: int = 50) -> Allocation:
     """Run Algorithm 1 from eps_0 = eps_k = eps/3; ``history`` is the objective after each iteration.
 
     (eq23) costs nothing here: its answer is Y_k rule / eps_k^2 with the largest eps_k allowed.
@@ -141,7 +141,7 @@ def alternate(problem: Problem, max_iterations: int = 50, stop: float = EARLY_ST
             )
         mapping = problem.weights_map(cost, epsilon_0)
         history.append(problem.objective(mapping, cost))
-        if len(history) > 1 and abs(history[-1] - history[-2]) <= stop:
+        if len(history) > 1 and abs(history[-1] - history[-2]) <= EARLY_STOP:
             break
     return Allocation(epsilon_k, gamma, epsilon_0, mapping, tuple(history))
 
@@ -167,7 +167,7 @@ def optimise(problem: Problem) -> Allocation:
     best = min(coarse, key=lambda found: found.history[-1])
     i = coarse.index(best)
     if problem.releases_weights and 0 < i < len(shares) - 1:
-        # The map's sign pattern makes the objective kinked in eps_0: refine between neighbours.
+        # The objective has kinks in eps_0, where signs in the map change; so it is refined between neighbouring grid points.
         refined = minimize_scalar(
             lambda epsilon_0: evaluate(problem, epsilon_0).history[-1],
             bounds=(shares[i - 1] * problem.epsilon, shares[i + 1] * problem.epsilon),

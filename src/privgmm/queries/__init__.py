@@ -1,4 +1,4 @@
-"""What may be asked of private rows: one file per question, the kernel and its proven sensitivity together."""
+"""The questions that may be asked of private rows: one file per question, with its kernel and its proven sensitivity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Query(Protocol):
 
     @property
     def name(self) -> str:
-        """For the ledger of mechanisms, e.g. ``class counts and means``."""
+        """What was asked, in words, for the list of mechanisms in a release, e.g. ``class counts and means``."""
         ...
 
     @property

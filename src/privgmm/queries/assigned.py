@@ -1,7 +1,7 @@
-"""A class-blocked query over rows whose class, or block within a class, a public rule decides from each row alone.
+"""Queries by class whose classes, or components within classes, are decided by a public rule from each row alone.
 
 The rule (``rowwise.GaussianRule``) is a fixed function of earlier noisy answers, so steps and sensitivity are those
-of the query itself: docs/proofs/class-moments.md, "Rows without labels".
+of the query itself: docs/proofs/class-moments.md, "Rows without labels". A block is a class, or a component of one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WithinClasses:
 
 @dataclass(frozen=True, eq=False)
 class Assigned:
-    """A class-blocked kernel whose blocks come from a rule instead of labels, or within them."""
+    """A kernel by class whose blocks come from a rule, instead of the labels or within the labelled classes."""
 
     kernel: Kernel
     rule: GaussianRule | WithinClasses
@@ -81,5 +81,5 @@ class AssignedQuery:
 
     def sensitivity(self, adjacency: Adjacency) -> float:
         """The query's own sensitivity: the rule maps each row by itself (class-moments.md)."""
-        # Without classes a change of label alone moves nothing, but the bound for it is still a bound.
+        # Where a rule decides the classes a change of label moves nothing; the query's sensitivity is still an upper bound.
         return self.query.sensitivity(adjacency)

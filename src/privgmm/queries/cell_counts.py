@@ -1,6 +1,6 @@
-"""Label counts per public cell: an integer table of cells by classes, exact and order-free.
+"""How many rows of each class lie in each public cell: the table of counts and its sensitivity.
 
-Sensitivity of the table of label counts per public cell. Proof: docs/proofs/label-sums.md.
+Proof: docs/proofs/label-sums.md.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Partition:
     ----------
     rules : each gives a row a code from that row alone (elementwise arithmetic, rowwise.py)
     sizes : number of codes of each rule
-    keys : sorted joint codes that are cells of their own; a row with another joint code (none of
-        the public rows) belongs to cell 0, so every row is in exactly one cell
+    keys : the joint codes that are cells, sorted; a row with another joint code (no public row has
+        one) belongs to cell 0, so every row is in exactly one cell
     """
 
     rules: tuple[GaussianRule, ...]
@@ -87,7 +87,7 @@ class CellCountsQuery:
     def sensitivity(self, adjacency: Adjacency) -> float:
         """sqrt(2): a changed label moves its row from one count to another of the same cell."""
         if adjacency != "label":
-            # The cells are read from the features, which only the label unit treats as public.
+            # The cells are found from the features, which only the label unit treats as public.
             raise InputError("Cells of the features are public only under unit='label'.")
         # label-sums.md, Proposition 1; to or from a label outside the list the change is 1.
         return math.sqrt(2.0)

@@ -1,6 +1,6 @@
-"""Per class: count, sum and second moment of rows clipped into an ellipsoid, exact on an integer grid.
+"""Count, sum and second moment of each class, of rows clipped into an ellipsoid and rounded to an integer grid, and their sensitivity.
 
-Sensitivity of class counts, means and second moments. Proof: docs/proofs/class-moments.md.
+Proof: docs/proofs/class-moments.md.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def clipped_to_grid(u: Columns) -> Columns:
 
 @dataclass(frozen=True)
 class Shape:
-    """How the budget of one round is shared: a row counts (a, b v/GRID, c v v^T/GRID^2)."""
+    """How the noise of one round is divided between counts, means and second moments: a row adds (a, b v/GRID, c v v^T/GRID^2)."""
 
     count: float
     mean: float
@@ -93,8 +93,8 @@ class Shape:
     def squared_sensitivity(self, adjacency: Adjacency) -> float:
         """sup of the squared change, class-moments.md (1)-(3).
 
-        Contributions may be zero (a dropped row): a change to or from zero is ``own`` at most, which
-        no value below falls short of (4).
+        A dropped row contributes zero. A change to or from zero is at most ``own``, and every value below is at
+        least as large (4).
         """
         a2, b2, c2 = self.count**2, self.mean**2, self.second**2
         own = a2 + b2 + c2

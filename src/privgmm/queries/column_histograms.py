@@ -1,6 +1,6 @@
-"""Per class: a count and one histogram per column.
+"""The count of each class and one histogram per class and column, and their sensitivity.
 
-Sensitivity of class counts and column histograms. Proof: docs/proofs/marginal-counts.md.
+Proof: docs/proofs/marginal-counts.md.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class MarginalCountsQuery:
         return float(answer[: self.kernel.low.shape[0]].sum())
 
     def sensitivity(self, adjacency: Adjacency) -> float:
-        """A row is d + 1 ones, all in the block of its class: sqrt(d+1), or sqrt(2(d+1)) moved.
+        """sqrt(d+1) if a row is added or removed, because it adds d + 1 ones; sqrt(2(d+1)) if a row is replaced.
 
-        A dropped row is zero: to or from it the change is sqrt(d+1), below both.
+        A dropped row adds zeros: a change to or from it is sqrt(d+1), which is no larger.
         """
         ones = 1 + self.kernel.low.shape[1]
         return math.sqrt(ones if adjacency == "add-remove" else 2 * ones)

@@ -1,6 +1,6 @@
-"""Count, sums and sums of squares per column, of rows clipped into stated ranges and rounded to a grid.
+"""Count, sums and sums of squares of the columns, of rows clipped into stated ranges and rounded to a grid, and their sensitivity.
 
-Private count, means and variances of columns: the query and its proven sensitivity.
+Proof: docs/proofs/column-moments.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ColumnMomentsKernel:
 
     def __post_init__(self) -> None:
         low, high = np.array(self.lo, np.float64), np.array(self.hi, np.float64)
-        # A half-width must not overflow or vanish, or a clipped row would not stay in the range.
+        # A half-width must neither overflow nor vanish, because a clipped row would then leave the range.
         half = high / 2 - low / 2
         if low.shape != high.shape or low.ndim != 1 or low.size < 1:
             raise InputError("Bounds must be as many lower as upper numbers, one per column.")
@@ -48,7 +48,7 @@ class ColumnMomentsKernel:
         low, high = np.array(self.lo), np.array(self.hi)
         half, middle = high / 2 - low / 2, low / 2 + high / 2
         u = (np.clip(np.nan_to_num(X, nan=0.0), low, high) - middle) / half
-        # Clipped again as integers: the sensitivity proof needs no property of the floats above.
+        # Clipped again as integers, so that the proof of the sensitivity needs no property of the floats above.
         return np.clip(np.rint(u * self.levels).astype(np.int64), -self.levels, self.levels)
 
     def __call__(self, X: Floats, codes: Codes) -> Integers:
@@ -90,7 +90,7 @@ class ColumnMoments:
         return float(answer[0])
 
     def sensitivity(self, adjacency: Adjacency) -> float:
-        """Exact: sqrt(1 + d (1 + 1/r^2)) for add-remove (Proposition 2); for replace the larger of this
+        """sqrt(1 + d (1 + 1/r^2)) for add-remove, which is exact (Proposition 2); for replace the larger of this
         and 2 sqrt(d) (Proposition 1), because a row may be dropped and then contributes zero (3)."""
         d = len(self.lo)
         largest = math.sqrt(1.0 + d * (1.0 + SQUARE_STEP**-2))

@@ -1,6 +1,6 @@
-"""Per class: how many rows lie in each shell around the class's centre, in its own coordinates.
+"""How many rows of each class lie in each shell around the centre of the class, in its own coordinates, and the sensitivity.
 
-Sensitivity of the counts of rows per class and shell. Proof: docs/proofs/radial-counts.md.
+Proof: docs/proofs/radial-counts.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from privgmm.types import Adjacency, Codes, Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class RadialCounts:
-    """For each class the counts of rows by the length of u = T_k (x - c_k).
+    """For each class, the counts of rows by the length of u = T_k (x - c_k).
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class RadialCounts:
             with np.errstate(over="ignore", invalid="ignore"):
                 u = linear_map(columns(rows, self.centres[k]), self.transforms[k])
                 squared = squared_norm(u)
-            # A length that is not a number sorts behind all others, into the last shell.
+            # NaN sorts after all numbers, so a row whose length is NaN counts in the last shell.
             shell = np.searchsorted(self.edges[k] ** 2, squared, side="right")
             totals[k] = np.bincount(shell, minlength=shells)
         return totals.ravel()
@@ -56,7 +56,7 @@ class RadialCountsQuery:
 
     @property
     def steps(self) -> Floats:
-        """A row is one whole count."""
+        """One count is one unit of noise, in every shell."""
         n_classes, inner = self.kernel.edges.shape
         return np.ones(n_classes * (inner + 1))
 
@@ -65,8 +65,8 @@ class RadialCountsQuery:
         return float(answer.sum())
 
     def sensitivity(self, adjacency: Adjacency) -> float:
-        """A row is a single one: 1 if it comes or goes, sqrt 2 if it is exchanged or relabelled.
+        """1 if a row is added or removed, because it adds a single one; sqrt 2 if it is replaced or relabelled.
 
-        A dropped row is zero: to or from it the change is 1, below both.
+        A dropped row adds zero: a change to or from it is 1, which is no larger.
         """
         return 1.0 if adjacency == "add-remove" else math.sqrt(2.0)

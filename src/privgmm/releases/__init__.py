@@ -1,4 +1,4 @@
-"""The published object and its document. Post-processing only: nothing here can reach private data."""
+"""The published object and its document. All of it is post-processing: nothing here can import what reads private data."""
 
 from privgmm.releases.guarantee import Guarantee
 from privgmm.releases.release import Release

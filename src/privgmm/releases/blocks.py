@@ -1,4 +1,4 @@
-"""Blocks of a release document: stated columns, margins and errors."""
+"""Blocks of a release document (stated columns, encoding, margins, errors) and their conversion to and from plain numbers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from privgmm.model.uncertainty import KINDS, Errors, Interval, Intervals
 from privgmm.types import Floats
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """The base of all parts of a document: strict types, no unknown fields, finite numbers only."""
+
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class ColumnPart(_Part):
+class ColumnPart(Part):
     """One feature as stated."""
 
     name: str
@@ -32,14 +34,14 @@ class ColumnPart(_Part):
     )
 
 
-class EncodingPart(_Part):
-    """How categories and missing cells became numbers: per column a fill, and the levels with a column of their own."""
+class EncodingPart(Part):
+    """How categories and missing cells became numbers: per column a fill, and the levels that have a 0/1 column of their own."""
 
     fills: list[float] = Field(min_length=1)
     levels: list[list[int]] = Field(min_length=1)
 
 
-class MarginsPart(_Part):
+class MarginsPart(Part):
     """Per class and column of the mixture: quantiles at normal scores; per class: correlations of those scores."""
 
     version: Literal[1]
@@ -89,7 +91,7 @@ def margins_block(margins: Margins) -> dict[str, Any]:
 
 
 def margins_of(part: MarginsPart) -> Margins:
-    """The margins of a block; other scores than ours are brought to ours."""
+    """The margins of a block; quantiles at other scores are interpolated at ours."""
     scores = np.array(part.scores)
     told = np.array(part.quantiles, dtype=np.float64)
     if (np.diff(scores) <= 0).any() or told.ndim != 3 or told.shape[2] != scores.size:
@@ -99,37 +101,37 @@ def margins_of(part: MarginsPart) -> Margins:
     return Margins(told, np.array(part.correlations, dtype=np.float64))
 
 
-# Nested as deep as the numbers of the kind: (K,), (K, d) or (K, d, d).
+# Nested lists for numbers of shape (K,), (K, d) and (K, d, d).
 Vector = list[float]
 Table = list[list[float]]
 Tables = list[list[list[float]]]
 
 
-class ClassErrors(_Part):
-    """Of one number per class."""
+class ClassErrors(Part):
+    """Errors and intervals of one number per class."""
 
     error: Vector = Field(min_length=1)
     low: Vector = Field(min_length=1)
     high: Vector = Field(min_length=1)
 
 
-class ColumnErrors(_Part):
-    """Of one number per class and column."""
+class ColumnErrors(Part):
+    """Errors and intervals of one number per class and column."""
 
     error: Table = Field(min_length=1)
     low: Table = Field(min_length=1)
     high: Table = Field(min_length=1)
 
 
-class PairErrors(_Part):
-    """Of one number per class and pair of columns."""
+class PairErrors(Part):
+    """Errors and intervals of one number per class and pair of columns."""
 
     error: Tables = Field(min_length=1)
     low: Tables = Field(min_length=1)
     high: Tables = Field(min_length=1)
 
 
-class ErrorsPart(_Part):
+class ErrorsPart(Part):
     """Standard errors and 95 % intervals, in the columns of the mixture; shapes are checked on load."""
 
     version: Literal[1]

@@ -1,8 +1,9 @@
-"""Rows under a condition, exactly: given classes, numbers and levels.
+"""Synthetic rows under a condition, drawn from the exact conditional law: given classes, numbers and levels.
 
-A number given in a column without steps fixes its normal score; the class weights are multiplied by the density there
+A number given in a column without steps fixes its normal score: the class weights are multiplied by the density there,
 and the other scores follow their conditional normal law. A value that stands for an interval of scores (an integer,
-a decimal, a spike) is drawn in that interval; of several such, and of levels and missing cells, rows are drawn until they fit.
+a decimal, a spike) is drawn inside that interval. If several such values, levels or missing cells are given, rows are
+drawn until they fit.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from privgmm.releases.release import Release
 from privgmm.transform import Pca, apply_all, invert_all
 from privgmm.types import Codes, Floats
 
-# Rows tried for every row asked for, and at least, before a condition is called too rare.
+# Rows tried for every row asked for, and the least number tried in all, before a condition is called too rare.
 _TRIES, _LEAST_TRIES = 2_000, 2_000_000
-# Scores closer than this are one point; the score of a value that a class cannot have, and the log density there.
+# Scores closer than this are one point. A value that a class cannot have gets the second number as its score, and the third as its
+# log density.
 _POINT = 1e-9
 _NEVER = 1e9
 _IMPOSSIBLE = -1e12
@@ -38,10 +40,11 @@ _IMPOSSIBLE = -1e12
 class Conditions:
     """A release under conditions.
 
-    log_weights : (K,) of the classes, given all that is fixed or drawn inside an interval
-    points : columns of the model with a fixed score, low and high (K, m) of their scores; the last may be an interval
+    log_weights : (K,) of the classes, given all scores that are fixed or drawn inside an interval
+    columns, low, high : columns of the model with a fixed score, and the ends (K, m) of these scores, which are equal
+        for all but perhaps the last column
     matches : (column of the user, its wanted cell) that rows are compared with; NaN asks for a missing cell,
-        infinity for one that is not
+        infinity for one that is not missing
     """
 
     release: Release
@@ -73,7 +76,7 @@ class Conditions:
                 )
             kept.append((X[fits], codes[fits]))
             found, tried = found + int(fits.sum()), tried + size
-            # As many as should be needed, in pieces that stay small.
+            # As many rows as should be needed by the rate so far, in batches of limited size.
             share = max(found, 1) / tried
             size = int(min(max(1.2 * (n - found) / share, 1000), 1 << 18))
         X, codes = (np.concatenate(part)[:n] for part in zip(*kept, strict=True))
@@ -93,14 +96,14 @@ class Conditions:
                 fixed[:, -1] = _inside(
                     *_last(R, g, self.low[c]), self.low[c, -1], self.high[c, -1], u[rows]
                 )
-                # Moving a draw by R_.g R_gg^-1 (wanted - drawn) gives the conditional law (Matheron).
+                # Adding R_.g R_gg^-1 (wanted - drawn) to a draw gives a draw of the conditional law (Matheron's rule).
                 gain = np.linalg.solve(R[np.ix_(g, g)], R[g])
                 z[rows] += (fixed - z[rows][:, g]) @ gain
         return _values(self.release, z, codes)
 
 
 def conditions(release: Release, given: Mapping[str, Any] | None) -> Conditions | None:
-    """What ``given`` asks for, or one sentence on why it cannot be; None if nothing is given."""
+    """The conditions that ``given`` states, or one sentence on why they cannot hold; None if nothing is given."""
     if not given:
         return None
     by_name = {column.name: (j, column) for j, column in enumerate(release.columns)}
@@ -136,7 +139,7 @@ def _fixed(
     numbers: list[tuple[int, float, float]],
     matches: list[tuple[int, float]],
 ) -> Conditions:
-    """Scores and class weights of the given numbers: points first, then the narrowest interval, the rest by trial."""
+    """Fix the scores of the given numbers (points, then the narrowest interval) and weigh the classes; rows are tried for the rest."""
     if numbers and any(isinstance(step, Pca) for step in release.preprocessing):
         raise InputError(
             "After a PCA only classes can be given; numbers are mixtures of its columns."
@@ -164,7 +167,7 @@ def _fixed(
 
 
 def _cell(column: Column, value: Any) -> float:
-    """A given value as a cell of the user's numbers: a level's place, a number, NaN for a missing cell."""
+    """A given value as a cell: a level's position, a number, or NaN for a missing cell."""
     if is_missing(value) or value == "":
         if not column.missing:
             raise InputError(f"Cells of {column.name!r} are never missing.")
@@ -184,7 +187,7 @@ def _cell(column: Column, value: Any) -> float:
 
 
 def _scores(release: Release, j: int, low: float, high: float) -> tuple[Floats, Floats]:
-    """(K,) least and largest scores whose values lie in [low, high], in every class."""
+    """(K,) the smallest and the largest score whose value lies in [low, high], for every class."""
     at = release.model_column(j)
     column = release.columns[j]
     ends = [_in_model(release, j, value) for value in (low, high)]
@@ -218,7 +221,7 @@ def _score(q: Floats, value: float, side: str) -> float:
 
 
 def _slope(release: Release, k: int, span: tuple[Any, ...]) -> float:
-    """How fast values rise with the score at a point: densities are divided by it."""
+    """The slope of the quantile function at a point; the density of scores is divided by it to get that of values."""
     at, z = release.model_column(span[0]), float(span[3][k])
     if release.margins is None:
         return float(np.sqrt(_parts(release).covariances[k, at, at]))
@@ -275,11 +278,12 @@ def _last(R: Floats, g: list[int], at: Floats) -> tuple[float, float]:
 
 
 def _inside(mean: float, deviation: float, low: float, high: float, u: Floats) -> Floats:
-    """Draws of N(mean, deviation^2) between low and high, by their levels u."""
+    """Draws of N(mean, deviation^2) between low and high, by inversion of uniform numbers u."""
     if high - low <= _POINT:
         return np.full(u.shape, low)
     a, b = (low - mean) / deviation, (high - mean) / deviation
-    sign = -1.0 if a > 0 else 1.0  # the upper tail is told by the lower one, which keeps its digits
+    # The upper tail is mirrored to the lower one, where probabilities keep their digits.
+    sign = -1.0 if a > 0 else 1.0
     first, last = float(ndtr(sign * a)), float(ndtr(sign * b))
     drawn = sign * np.asarray(ndtri(first + u * (last - first)))
     return np.asarray(np.clip(mean + deviation * drawn, low, high))

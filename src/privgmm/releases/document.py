@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 import rfc8785
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from privgmm.errors import InputError
 from privgmm.model.components import ComponentMixture
@@ -18,6 +18,7 @@ from privgmm.releases.blocks import (
     EncodingPart,
     ErrorsPart,
     MarginsPart,
+    Part,
     columns_block,
     columns_of,
     encoding_block,
@@ -40,11 +41,7 @@ _CANONICAL_SINCE = 3
 LARGEST_FILE = 1 << 28
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class MixturePart(_Part):
+class MixturePart(Part):
     """The mixture as numbers; shapes and definiteness are checked by ``Mixture`` itself."""
 
     classes: list[bool | int | float | str] = Field(min_length=1)
@@ -53,7 +50,7 @@ class MixturePart(_Part):
     covariances: list[list[list[float]]] = Field(min_length=1)
 
 
-class ComponentsPart(_Part):
+class ComponentsPart(Part):
     """Gaussians inside the classes; ``owners`` are positions in the class list. Checked by ``ComponentMixture``."""
 
     owners: list[int] = Field(min_length=1)
@@ -62,7 +59,7 @@ class ComponentsPart(_Part):
     covariances: list[list[list[float]]] = Field(min_length=1)
 
 
-class MechanismPart(_Part):
+class MechanismPart(Part):
     """One ``Mechanism`` of the statement."""
 
     query: str
@@ -72,14 +69,14 @@ class MechanismPart(_Part):
     mu: float = Field(gt=0)
 
 
-class PersonPart(_Part):
+class PersonPart(Part):
     """Whose rows are protected together, and how they count."""
 
     column: str = Field(min_length=1)
     max_rows: int | None = Field(default=None, ge=1)
 
 
-class GuaranteePart(_Part):
+class GuaranteePart(Part):
     """The statement, with the sentences that a reader of the file needs."""
 
     status: Status
@@ -100,7 +97,7 @@ class GuaranteePart(_Part):
     person: PersonPart | None = None
 
 
-class ReleaseDocument(_Part):
+class ReleaseDocument(Part):
     """One published Gaussian mixture with its differential-privacy statement."""
 
     format: Literal["privgmm-release"]
@@ -233,7 +230,7 @@ def _components(part: ComponentsPart, mixture: Mixture) -> ComponentMixture:
 def _digest(content: dict[str, Any]) -> str | None:
     """SHA-256 of all members but the digest itself; None where the content has no canonical form.
 
-    Since version 3 over the canonical form of RFC 8785, which any language can write; before, over Python's.
+    Since version 3 it is taken over the canonical form of RFC 8785, which any language can write; before, over Python's JSON.
     """
     body = {name: value for name, value in content.items() if name != "sha256"}
     version = body.get("version")

@@ -15,7 +15,7 @@ _PERSON_NEIGHBOURS = {
     "replace": "two tables with equally many values of {} that differ in the rows of one of them, however many",
     "add-remove": "two tables of which one has all rows of one {} more",
 }
-# Float rounding of a budget handed out in parts is not an unspent rest.
+# A rest below this is float rounding of a budget that was spent in parts, and is not shown as unspent.
 _ROUNDING = 1e-6
 
 
@@ -23,8 +23,8 @@ _ROUNDING = 1e-6
 class Guarantee:
     """The differential-privacy statement of one release.
 
-    ``mu`` is the Gaussian-DP parameter of all mechanisms together; None where the published
-    method's own argument is all there is (``status == "as-published"``). A release is ``publishable``
+    ``mu`` is the Gaussian-DP parameter of all mechanisms together; None where nothing but the published
+    method's own argument supports the claim (``status == "as-published"``). A release is ``publishable``
     unless its noise was ``seeded``, its class list was read from the private labels, or it is not proven.
     """
 
@@ -54,7 +54,7 @@ class Guarantee:
 
     @property
     def repeatable(self) -> bool:
-        """Whether the noise can be drawn again: said so, or the only reason not to publish."""
+        """Whether the noise can be drawn again: it is marked as seeded, or no other reason explains why the release is not publishable."""
         return self.seeded or not (self.publishable or self.classes_from_data)
 
     @property

@@ -29,7 +29,7 @@ def registry_yaml(release: Release) -> str:
         raise InputError("Registry YAML needs PyYAML; install privgmm[yaml].") from None
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]  # yaml ships no types
-        """Lists of mechanisms as blocks of lines, the way the registry's own entries are written."""
+        """Writes lists of mechanisms as blocks of lines, as the registry's own entries have them."""
 
     def block(dumper: Any, text: str) -> Any:
         style = "|" if "\n" in text else None

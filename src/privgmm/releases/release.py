@@ -1,4 +1,4 @@
-"""A release: a mixture, its guarantee and what is needed to use both elsewhere."""
+"""A release: a mixture, its guarantee, and everything needed to use them elsewhere."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from privgmm.types import Codes, Floats
 if TYPE_CHECKING:
     from privgmm.model.picture import Picture
 
-# Components add up to the released moments but for rounding, which far-off units make larger.
+# Components have the released moments up to rounding, which is larger for columns far from zero.
 _SAME_MOMENTS = 1e-6
-# What the classes of rows without labels are classes of.
+# The name of the label column for rows without labels.
 UNLABELLED = "component"
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "opendp")
 
 
 def software_versions() -> dict[str, str]:
-    """What a release made now is made with: privgmm and the libraries that its numbers depend on."""
+    """The versions of privgmm and of the libraries that the numbers of a release depend on."""
     return {"privgmm": __version__, **{name: version(name) for name in _LIBRARIES}}
 
 
@@ -45,14 +45,14 @@ def software_versions() -> dict[str, str]:
 class Release:
     """What is published. Everything done with it is post-processing and costs no budget.
 
-    ``feature_names`` are the user's columns. ``mixture`` lives in the columns after
-    ``preprocessing``; sampling and prediction go through it, so users never see the difference.
-    ``errors`` say how far its numbers may be from (eq2)'s; None where nobody worked them out: the published
-    method, unlabelled rows, documents of version 1. ``components`` are those of the classes, where several were
+    ``feature_names`` are the user's columns. ``mixture`` is a model of the columns after
+    ``preprocessing``; sampling and prediction apply the steps, so users work in their own columns.
+    ``errors`` say how far its numbers may be from those of (eq2); they are None for the published method, unlabelled
+    rows and documents of version 1. ``components`` are the Gaussians inside the classes, where several were
     asked for; ``model`` is the whole model in either case. ``columns`` are the features as stated, and samples obey them;
     ``margins`` are their shapes within each class, None where nothing is known but the model.
-    ``order`` are features and label as they stood in the input; empty puts the label last. Where columns hold
-    categories or missing cells the mixture lives in encoded columns, and ``encoding`` is the map to them.
+    ``order`` has features and label in the order of the input; if empty the label comes last. Where columns hold
+    categories or missing cells the mixture is a model of encoded columns, and ``encoding`` is the map to them.
     """
 
     mixture: Mixture
@@ -92,7 +92,7 @@ class Release:
             c if c.name == name else replace(c, name=name)
             for c, name in zip(columns, names, strict=True)
         )
-        # A sampled row has the model's numbers, and its choices among rare levels.
+        # A sampled row has the model's numbers and one number for each choice among rare levels.
         drawn = dim + (0 if self.encoding is None else len(self.encoding.choices))
         if self.margins is not None and self.margins.quantiles.shape[:2] != (n_classes, drawn):
             raise InputError("The margins must be of the mixture's classes and columns.")
@@ -141,7 +141,7 @@ class Release:
         return self.in_columns(self.margins.draw(codes, rng)), codes
 
     def model_column(self, j: int) -> int:
-        """Where column j of the user's stands in the model."""
+        """The position in the model of the user's column j."""
         return j if self.encoding is None else self.encoding.places[j].start
 
     def in_columns(self, Z: Floats) -> Floats:
@@ -166,7 +166,7 @@ class Release:
         return table(self, n, seed, given)
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Rows of the user's columns in the columns that ``mixture`` lives in (``model_names``)."""
+        """Rows given in the user's columns, in the columns of ``mixture`` (``model_names``)."""
         if self.encoding is not None:
             return self.encoding(self.cells(X))
         return apply_all(self.preprocessing, by_name(X, self.feature_names))
@@ -206,10 +206,10 @@ class Release:
     def plot(self) -> Picture:
         """Densities and ellipses of the heaviest classes, in columns of numbers, as a matplotlib figure.
 
-        After preprocessing these are the columns that the mixture lives in, ``model_names``.
+        After preprocessing these are the columns of the mixture, ``model_names``.
         """
         from privgmm.model.picture import Shapes, plot
-        from privgmm.releases.told import numbers
+        from privgmm.releases.column_lines import numbers
 
         shown = numbers(self)
         if shown is None:
@@ -242,7 +242,7 @@ class Release:
 
 
 def _check_moments(components: ComponentMixture, mixture: Mixture) -> None:
-    """Classes of the model have the weights, means and covariances of the mixture, up to rounding."""
+    """Refuse components whose classes do not have the weights, means and covariances of the mixture, up to rounding."""
     if components.classes != mixture.classes or components.dim != mixture.dim:
         raise InputError("Components must be of the classes and columns of the mixture.")
     own = components.moments()

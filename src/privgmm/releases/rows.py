@@ -27,7 +27,7 @@ from privgmm.types import Codes, Floats
 # One batch is one row group; its size in bytes bounds the memory whatever the number of columns.
 _BATCH_ROWS = 1 << 18
 _BATCH_BYTES = 1 << 25
-# What a sheet can hold, its first row being the names.
+# The most rows and columns that a sheet can hold, after one row of names.
 MOST_ROWS = (1 << 20) - 1
 MOST_COLUMNS = 1 << 14
 _LONGEST_TEXT = 32_767
@@ -47,7 +47,7 @@ def write_rows(
 ) -> None:
     """Write n rows (n per class if ``per_class``) as ``.csv`` or ``.parquet``, under the conditions ``given``.
 
-    ``progress`` is told how many rows each batch added. A seed gives the same rows on any machine
+    ``progress`` is called with the number of rows of each batch. A seed gives the same rows on any machine
     of the same NumPy: every batch has its own stream, whichever thread draws it.
     """
     import pyarrow as pa
@@ -121,7 +121,7 @@ def _writer(path: Path, kind: str, schema: Any, label: str) -> Any:
         return csv.CSVWriter(str(path), schema)
     if kind == ".xlsx":
         return SheetWriter(path, schema.names)
-    # Random digits neither compress nor repeat: trying costs time and saves nothing.
+    # Random numbers neither compress nor repeat, so trying would cost time and save nothing.
     packing = {name: "snappy" if name == label else "none" for name in schema.names}
     return parquet.ParquetWriter(str(path), schema, compression=packing, use_dictionary=[label])
 
@@ -132,7 +132,7 @@ def _batches(
     """((rows, c) numbers, (rows,) codes) of each batch, in order; a few are drawn ahead."""
     mixture = release.mixture
     rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // (8 * mixture.dim)))
-    # With per_class each batch holds every class, so a batch asks for fewer rows of each.
+    # With per_class a batch holds rows of every class, so it has fewer rows of each.
     share = max(1, rows // mixture.n_classes) if per_class else rows
     root = np.random.SeedSequence(checked_seed(seed))
     sizes = (min(share, n - start) for start in range(0, n, share))
@@ -209,7 +209,7 @@ class SheetWriter:
             self._sheet.append([self._cell(value) for value in row])
 
     def _cell(self, value: Any) -> Any:
-        """Texts as texts: openpyxl would take one that begins with = for a formula."""
+        """A cell whose text stays a text: openpyxl would take one that begins with = for a formula."""
         if not isinstance(value, str):
             return value
         from openpyxl.cell import WriteOnlyCell

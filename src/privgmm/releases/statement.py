@@ -6,10 +6,9 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from privgmm.releases.column_lines import column_lines
 from privgmm.releases.guarantee import Guarantee, budget_rows
-from privgmm.releases.registry import registry_yaml
 from privgmm.releases.release import Release
-from privgmm.releases.told import told
 from privgmm.releases.wording import (
     HOW_FAR_OFF,
     badges,
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["print_statement", "registry_yaml", "statement_text"]
-
-# A terminal shows so many classes, and rows and columns of parameters; --json and the report hold the rest.
+# The most classes, and rows and columns of parameters, that a terminal shows; --json and the report have the rest.
 _MAX_CLASSES = 40
 _MOST_DOWN = 40
 _MOST_ACROSS = 8
@@ -81,7 +78,8 @@ def _parts(release: Release, width: int) -> Iterator[Any]:
             yield _bullets(title, lines)
 
 
-def _table(title: str, *headings: str, numbers_from: int = 1) -> Table:
+def _table(title: str, *headings: str) -> Table:
+    """An empty table whose first column holds names and whose others hold numbers."""
     from rich import box
     from rich.table import Table
 
@@ -89,13 +87,13 @@ def _table(title: str, *headings: str, numbers_from: int = 1) -> Table:
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
     for index, heading in enumerate(headings):
-        justify: Any = "right" if index >= numbers_from else "left"
+        justify: Any = "right" if index > 0 else "left"
         table.add_column(_text(heading), justify=justify, overflow="fold")
     return table
 
 
 def _text(value: object, limit: int = 40) -> Any:
-    """Names go in as Text, so that brackets in them are never markup."""
+    """A name as rich Text, so that brackets in it are not read as markup."""
     from rich.text import Text
 
     return Text(printable(value, limit))
@@ -166,8 +164,8 @@ def _weights(release: Release) -> Table:
 
 
 def _means(release: Release, width: int) -> Iterator[Table]:
-    """Means and shares, the longer of columns and classes going down, in as many tables as the width asks for."""
-    lines = [line for column in told(release) for line in column]
+    """Tables of means and shares, with the longer of columns and classes as rows, split so that each fits the width."""
+    lines = [line for column in column_lines(release) for line in column]
     columns = [printable(line.name, _LONGEST_NAME) for line in lines]
     classes = [printable(name, _LONGEST_NAME) for name in release.mixture.classes]
     down_columns = len(columns) > len(classes)
@@ -212,7 +210,7 @@ def _side_by_side(widths: list[int], room: int) -> Iterator[range]:
     """Neighbouring columns that fit into the room together, at least one at a time."""
     start, used = 0, 0
     for i, width in enumerate(widths):
-        # Columns stand three characters apart, and tables one from either edge.
+        # Columns are three characters apart, and a table keeps one character from either edge.
         if i > start and used + width + 3 > room - 2:
             yield range(start, i)
             start, used = i, 0

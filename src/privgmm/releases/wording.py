@@ -1,6 +1,6 @@
 """The words that the report, ``privgmm show`` and the registry entry share, and text made safe to show.
 
-Among them how far off a release may be: numbers with their errors, and what cannot be used.
+They include how far off a release may be: numbers with their errors, and which classes and columns are not usable.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from privgmm.releases.column_lines import usable_columns
 from privgmm.releases.guarantee import Guarantee
 from privgmm.releases.release import Release
-from privgmm.releases.told import usable_columns
 from privgmm.types import PersonUnit
 
 # Joiners that emoji and several scripts need; every other invisible character is spelled out.
@@ -24,7 +24,7 @@ HOW_FAR_OFF = (
     "Errors are standard errors from noise and clipping: how far a number may be from what this very table "
     "gives without privacy, not from the population it was drawn from. The file and release.errors hold 95\N{NO-BREAK SPACE}% intervals."
 )
-# More sentences than this tell nobody more.
+# The most sentences, and names in one sentence, about what is not usable.
 _MOST_SENTENCES = 12
 _MOST_NAMES = 8
 
@@ -87,11 +87,11 @@ def badges(guarantee: Guarantee) -> tuple[Badge, ...]:
 
 
 def best_guess(guarantee: Guarantee) -> float | None:
-    """How often an attacker with everything but one unit can be right about it, from a fair coin.
+    """The largest probability that an attacker who knows everything but one unit guesses it right, where a fair coin decided.
 
-    Two equally likely neighbouring tables, told apart from a mu-GDP answer: at best
-    Phi(mu / 2), the test of N(0, 1) against N(mu, 1); delta pays for integer noise. Rounded up to
-    a tenth of a percent. None where nothing is proven, or the noise can be taken away again.
+    Two equally likely neighbouring tables can be told apart from a mu-GDP answer with probability at most
+    Phi(mu / 2), as in the test of N(0, 1) against N(mu, 1); delta pays for integer noise. It is rounded up to
+    a tenth of a percent. None where the release is not proven or not publishable, e.g. because seeded noise can be subtracted again.
     """
     if guarantee.status != "proven" or guarantee.mu is None or not guarantee.publishable:
         return None
@@ -116,7 +116,7 @@ def guess_between(guarantee: Guarantee) -> str:
 
 
 def composition(guarantee: Guarantee) -> str:
-    """How the mechanisms add up."""
+    """One sentence on how the mechanisms add up."""
     if guarantee.mu is None:
         return (
             "As the paper claims: the loss on the weights, plus the largest loss over classes on "
@@ -129,7 +129,7 @@ def composition(guarantee: Guarantee) -> str:
 
 
 def class_shape(release: Release) -> str:
-    """How many Gaussians a class is made of, in one sentence, and what becomes of shapes."""
+    """In words: how many Gaussians a class consists of, and how the shapes of columns are released."""
     each = release.model.components_per_class
     if each.max() == 1:
         made = "Each class is one Gaussian"
@@ -220,17 +220,17 @@ def share_with_error(share: float, error: float | None) -> str:
 
 
 def short_number(value: float) -> str:
-    """Three digits, or the whole part of a number that has more; powers of ten only beyond reach."""
+    """A number with three digits, or its whole part if that has more; a power of ten only if it is very large or small."""
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
 def counted(n: int, one: str, many: str = "") -> str:
-    """1 class, 2 classes."""
+    """A number with its noun: 1 class, 2 classes."""
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def not_usable(release: Release) -> tuple[str, ...]:
-    """One sentence per class or column that noise hides; none where all can be used or nothing is told."""
+    """One sentence per class or column that noise hides; none where all are usable or the release has no errors."""
     if release.errors is None:
         return ()
     usable = usable_columns(release)

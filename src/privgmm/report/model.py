@@ -1,4 +1,4 @@
-"""What the page shows of the model: classes, densities, pairs of features, parameters, sample rows."""
+"""The parts of the report about the model: classes, densities, pairs of features, parameters, sample rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privgmm.model.margins import shares_between
 from privgmm.model.picture import View, bar_edges, plot_range, spread
 from privgmm.model.uncertainty import Interval
 from privgmm.releases import Release
-from privgmm.releases.told import Numbers, Told, told
+from privgmm.releases.column_lines import ColumnLine, Numbers, column_lines
 from privgmm.releases.wording import printable, share_with_error, with_error
 from privgmm.report import panels
 from privgmm.report.numbers import column, number, percent
@@ -23,7 +23,7 @@ from privgmm.types import Floats
 PREVIEW_ROWS = 10
 PREVIEW_COLUMNS = 10
 PREVIEW_SEED = 0
-# Beyond this many numbers a table on a page helps nobody; the release file has them all.
+# A table of more numbers than this is left out of the page; the release file has them all.
 MAX_PARAMETERS = 2000
 
 
@@ -35,7 +35,7 @@ class ClassRow:
     colour: int
     name: object
     weight: float
-    share: str  # with its error, where it is told
+    share: str  # with its error, where the release has one
     bar: float  # share of the longest bar
     whisker: tuple[float, float] | None = None  # ends of the 95 % interval on the bars' scale
 
@@ -72,7 +72,7 @@ def class_rows(release: Release, keys: list[str]) -> tuple[ClassRow, ...]:
 def feature_blocks(
     release: Release, shown: Numbers | None, view: View, private: Reference | None
 ) -> list[dict[str, Any]]:
-    """Per column of numbers shown: its name and one (class index, svg) per class shown."""
+    """For each numeric column shown: its name, and a (class index, svg) for each class shown."""
     from markupsafe import Markup
 
     if shown is None:
@@ -108,7 +108,7 @@ def feature_blocks(
 
 @dataclass(frozen=True)
 class LevelCell:
-    """The share of a level in one class, the same as a text, and the private rows' own."""
+    """The share of a level in one class, as a number and as text, and the share among the private rows."""
 
     share: float
     text: str
@@ -119,11 +119,11 @@ class LevelCell:
 def category_blocks(
     release: Release, view: View, private: Reference | None
 ) -> list[dict[str, Any]]:
-    """Per category: its name and, line by line, the name of a level and its share in every class shown."""
+    """For each category: its name and, line by line, the name of a level and its share in every class shown."""
     blocks: list[dict[str, Any]] = []
     if release.encoding is None:
         return blocks
-    for j, (stated, lines) in enumerate(zip(release.columns, told(release), strict=True)):
+    for j, (stated, lines) in enumerate(zip(release.columns, column_lines(release), strict=True)):
         if stated.type != "category":
             continue
         rows = [
@@ -137,7 +137,7 @@ def category_blocks(
     return blocks
 
 
-def _level_cell(line: Told, k: int, j: int, private: Reference | None) -> LevelCell:
+def _level_cell(line: ColumnLine, k: int, j: int, private: Reference | None) -> LevelCell:
     error = None if line.error is None else float(line.error[k])
     share = float(line.values[k])
     real = None if private is None else private.share(k, j, line.cells)
@@ -180,7 +180,7 @@ def pair_panels(
 
 @dataclass(frozen=True)
 class Cell:
-    """Mean and standard deviation, or share, of a class, as texts, and whether they can be used."""
+    """Mean and standard deviation, or share, of a class, as texts, and whether they are usable."""
 
     value: str
     deviation: str
@@ -188,14 +188,14 @@ class Cell:
 
 
 def parameter_rows(release: Release) -> list[tuple[str, list[Cell]]]:
-    """Line by line, with errors where they are told; empty when there are too many."""
-    lines = [line for column in told(release) for line in column]
+    """The parameters line by line, with errors where the release has them; empty if there are too many."""
+    lines = [line for column in column_lines(release) for line in column]
     if len(lines) * release.mixture.n_classes > MAX_PARAMETERS:
         return []
     return [(line.name, _cells(line)) for line in lines]
 
 
-def _cells(line: Told) -> list[Cell]:
+def _cells(line: ColumnLine) -> list[Cell]:
     every, wide, off = range(line.values.size), line.deviations, line.deviation_error
     errors: list[float | None] = [None] * line.values.size if line.error is None else line.error.tolist()  # fmt: skip
     if wide is None:
@@ -213,7 +213,7 @@ def preview(release: Release) -> dict[str, Any]:
     """The first synthetic rows of a fixed seed: names of the columns shown, rows, classes."""
     X, y = release.sample(PREVIEW_ROWS, seed=PREVIEW_SEED)
     shown = min(X.shape[1], PREVIEW_COLUMNS)
-    # The array of names, not the list: NumPy drops trailing NULs from strings.
+    # Names are taken from the array and not from the list, because NumPy drops trailing NULs from strings.
     position = {name: k for k, name in enumerate(release.mixture.class_array.tolist())}
     columns = [_texts(release.columns[j], X[:, j]) for j in range(shown)]
     return {
@@ -227,7 +227,7 @@ def preview(release: Release) -> dict[str, Any]:
 
 
 def _texts(stated: Column, cells: Floats) -> list[str]:
-    """Cells of a column as texts: numbers that line up, levels by name, a dash where missing."""
+    """Cells of a column as texts: numbers with equal decimals, levels by name, a dash where a cell is missing."""
     if stated.type == "category":
         return ["–" if np.isnan(c) else printable(stated.levels[int(c)], 40) for c in cells]
     known = cells[~np.isnan(cells)].tolist()
@@ -238,9 +238,9 @@ def _texts(stated: Column, cells: Floats) -> list[str]:
     return ["–" if np.isnan(c) else next(there) for c in cells]
 
 
-def _lines(release: Release, shown: Numbers) -> list[Told]:
-    """What is told of the means of the columns of numbers."""
-    every = told(release)
+def _lines(release: Release, shown: Numbers) -> list[ColumnLine]:
+    """The lines about the means of the numeric columns."""
+    every = column_lines(release)
     return [every[j][0] for j in shown.columns]
 
 
@@ -258,7 +258,7 @@ def _bell_extent(shown: Numbers, j: int, view: View, private: Reference | None) 
 def _extent(
     release: Release, shown: Numbers, j: int, view: View, private: Reference | None
 ) -> tuple[panels.Range, Floats | None]:
-    """The axis range of a column and, where its shape is known, the edges of bars: whole steps if they are stated."""
+    """The axis range of a column and, where its shape is known, the edges of its bars, whole steps apart if steps are stated."""
     low, high = _bell_extent(shown, j, view, private)
     if release.margins is None:
         return (low, high), None
@@ -271,7 +271,7 @@ def _extent(
 def _private_curve(
     private: Reference, k: int, j: int, extent: panels.Range, edges: Floats | None
 ) -> panels.PrivateCurve:
-    """Bars as wide as the released ones; a fitted bell only where a bell is released."""
+    """The private rows' histogram with the bars of the released one; a fitted Gaussian only where a Gaussian is released."""
     if edges is None:
         found, density = private.histogram(k, j, *extent)
         mean, deviation = float(private.means[k, j]), float(private.deviations[k, j])

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers as text for readers of the report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 4) -> str:
-    """About ``digits`` significant digits; large whole parts are kept, powers of ten only beyond reach."""
+    """A number with about ``digits`` significant digits; large whole parts are kept, and only extreme numbers become powers of ten."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     magnitude = math.floor(math.log10(abs(value)))

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from privgmm.model.picture import choose, class_keys
 from privgmm.releases import Release
+from privgmm.releases.column_lines import numbers
 from privgmm.releases.guarantee import budget_rows
-from privgmm.releases.told import numbers
 from privgmm.releases.wording import (
     HOW_FAR_OFF,
     badges,
@@ -112,7 +112,7 @@ def _unbroken(sentence: str) -> str:
 
 
 def _fingerprint(release: Release) -> str:
-    """The digest that the release document carries: ties a report to its file."""
+    """The digest of the release document, by which a report can be matched to its file."""
     import json
 
     from privgmm.releases.document import dump

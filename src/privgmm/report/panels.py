@@ -18,7 +18,7 @@ Range = tuple[float, float]
 # Radii that hold one half and 95 % of a two-dimensional Gaussian: sqrt(-2 ln(1 - p)).
 RADII = tuple(float(np.sqrt(-2 * np.log(1 - p))) for p in (0.5, 0.95))
 _FONT = 9.5
-# A tick this close to an end of its axis has its words on the inner side.
+# The label of a tick this close to an end of its axis is written on the inner side.
 _AT_END = 0.1
 # Height of a mean's whisker in a density panel, and half the length of the strokes at its ends.
 _WHISKER_HEIGHT = 0.12
@@ -36,7 +36,7 @@ class Curve(NamedTuple):
 
 
 def bell_curve(mean: float, deviation: float, extent: Range) -> Curve:
-    """The density of a Gaussian, with points where the bell bends."""
+    """The density of a Gaussian, with more points where it bends."""
     return Curve(np.column_stack(_bell(mean, deviation, extent)), deviation * np.sqrt(2 * np.pi))
 
 
@@ -49,7 +49,7 @@ def bar_curve(edges: Floats, shares: Floats, extent: Range) -> Curve:
 
 @dataclass(frozen=True, eq=False)
 class PrivateCurve:
-    """What the private rows say about one class and column: a histogram, and a fit (NaN if there is none)."""
+    """A class of the private rows in one column: its histogram, and its fitted mean and deviation (NaN if there are none)."""
 
     mean: float
     deviation: float
@@ -97,7 +97,7 @@ def marginal(
 
 
 def both(edges: Floats, real: Floats, synthetic: Floats, label: str, prefix: str) -> str:
-    """Shares of the real rows between edges (filled), and of synthetic ones (a line)."""
+    """Histograms of the real rows (filled) and of the synthetic rows (a line), by their shares between edges."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
 
@@ -173,7 +173,7 @@ def _axis(canvas: Canvas, axis: int, extent: Range, at_most: int) -> None:
     style: dict[str, Any] = {"color": MUTED, "fontsize": _FONT}
     for value, words in zip(_unit(np.array(values), extent), labels, strict=True):
         if axis == 0:
-            # Words at an end of the axis stay inside the picture.
+            # Labels at an end of the axis must stay inside the picture.
             ha = "left" if value < _AT_END else "right" if value > 1 - _AT_END else "center"
             canvas.text(value, -0.045, words, ha=ha, va="top", **style)
         else:
@@ -206,7 +206,7 @@ def _key(canvas: Canvas, centre: Floats, words: str) -> None:
 
 
 def _bell(mean: float, deviation: float, extent: Range) -> tuple[Floats, Floats]:
-    """Unit-square x and the bell exp(-z^2/2), with points where the bell bends."""
+    """x in the unit square and heights exp(-z^2/2), with more points where the curve bends."""
     low, high = extent
     with np.errstate(all="ignore"):
         near = mean + deviation * np.linspace(-4, 4, 65)
@@ -238,7 +238,7 @@ def _unit_ellipse(
     low, high = np.array(extents).T
     with np.errstate(all="ignore"):
         centre = (mixture.means[k][list(pair)] - low) / (high - low)
-        # Rows of the factor L_k give the pair's own factor: Sigma_pair = A A^T with A (2, d).
+        # Two rows A (2, d) of the factor L_k are a factor of the pair's covariance: Sigma_pair = A A^T.
         rows = mixture.cholesky[k][list(pair)] / (high - low)[:, None]
     if not np.isfinite(rows).all():
         return centre, np.full((2, 2), np.nan)

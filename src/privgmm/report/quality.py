@@ -1,4 +1,4 @@
-"""Real rows beside synthetic ones, in the numbers that users of synthetic data look at. Private, like the rows.
+"""Compare real rows with synthetic ones by the scores that users of synthetic data know. The scores are as private as the rows.
 
 Scores are named as in SDMetrics (https://docs.sdv.dev/sdmetrics) where they mean the same.
 """
@@ -15,23 +15,23 @@ from privgmm.model.columns import Column
 from privgmm.releases import Release
 from privgmm.types import Codes, Floats
 
-# So many real rows, chosen by a public seed, are compared with as many synthetic ones, in so many columns:
+# At most this many real rows, chosen by a public seed, are compared with as many synthetic ones, in at most this many columns:
 # 20,000 rows of 40 columns in ten classes take 14 seconds on one core.
 MOST_ROWS = 20_000
 MOST_COLUMNS = 40
 SEED = 0
-# A value that this share of the real numbers has is a level of its own.
+# A value that at least this share of the real numbers has is counted as a level of its own.
 _ATOM = 0.05
 _TENTHS = 10
 # Share of the real rows that classifiers are tested on.
 _HELD_OUT = 0.3
-# Standardised numbers are cut here, so that one far value does not decide a fit.
+# Standardised numbers are clipped here, so that one far value does not decide a fit.
 _FARTHEST = 10.0
 
 
 @dataclass(frozen=True)
 class Score:
-    """A score of the synthetic rows, and of rows drawn anew from the real ones: what the best model could reach."""
+    """A score of the synthetic rows and, for comparison, of rows drawn again from the real ones, which is about the best possible."""
 
     name: str
     meaning: str
@@ -41,7 +41,7 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """Rows to compare: (n, c) cells with levels by position and NaN where missing, class codes (n,).
+    """Rows to compare: (n, c) cells with levels by position and NaN where missing.
 
     ``shapes`` are KSComplement or TVComplement by column, ``correlations`` those of the ``numbers``, real and synthetic.
     """
@@ -49,8 +49,6 @@ class Quality:
     columns: tuple[Column, ...]
     real: Floats
     synthetic: Floats
-    real_codes: Codes
-    synthetic_codes: Codes
     scores: tuple[Score, ...]
     shapes: tuple[float, ...]
     numbers: tuple[int, ...]
@@ -68,17 +66,31 @@ def quality_of(release: Release, cells: Floats, codes: Codes) -> Quality:
     made, made_codes = release.draw(n, False, rng)
     made = made[:, at]
     again = rng.integers(n, size=n)
-    classes = release.mixture.n_classes
-    kinds = (*columns, _class_column(classes))
+    kinds = (*columns, _class_column(release.mixture.n_classes))
     rows = [
         np.column_stack(pair).astype(np.float64)
         for pair in ((real, real_codes), (made, made_codes), (real[again], real_codes[again]))
     ]
     numbers = tuple(j for j, column in enumerate(columns) if column.type != "category")
     shapes = [column_shapes(kinds, rows[0], other) for other in rows[1:]]
-    varied = [total_variations(kinds, rows[0], other) for other in rows[1:]]
     related = [correlations(part[:, numbers]) for part in rows]
     scores = [
+        *_distances(kinds, rows, shapes),
+        *_correlation_scores(related),
+        *_missing_score(columns, rows),
+        *_accuracy_score(columns, real, real_codes, made, made_codes),
+    ]
+    return Quality(
+        columns, real, made, tuple(scores), shapes[0][:-1], numbers, (related[0], related[1])
+    )
+
+
+def _distances(
+    kinds: tuple[Column, ...], rows: list[Floats], shapes: list[tuple[float, ...]]
+) -> list[Score]:
+    """Scores of single columns and of pairs; ``rows`` are real, synthetic, and real ones drawn again."""
+    varied = [total_variations(kinds, rows[0], other) for other in rows[1:]]
+    return [
         Score(
             "Column shapes",
             "mean over the columns of KSComplement (numbers: 1 − the largest gap between the distribution "
@@ -96,43 +108,52 @@ def quality_of(release: Release, cells: Floats, codes: Codes) -> Quality:
             *(pairs for _, pairs in varied),
         ),
     ]
-    if len(numbers) > 1:
-        upper = np.triu_indices(len(numbers), 1)
-        off = [float(np.abs(other - related[0])[upper].mean()) for other in related[1:]]
-        scores += [
-            Score("Error of correlations", "mean over all pairs of numbers; 0 is best", *off),
-            Score(
-                "CorrelationSimilarity",
-                "1 − half of that error; 1 is best",
-                *(1 - e / 2 for e in off),
-            ),
-        ]
-    if any(column.missing for column in columns):
-        scores.append(
-            Score(
-                "MissingValueSimilarity",
-                "1 − the error of a column's share of missing cells, mean; 1 is best",
-                *(_missing_similarity(columns, real, other) for other in rows[1:]),
-            )
+
+
+def _correlation_scores(related: list[Floats]) -> list[Score]:
+    """Scores of correlations (d, d) of real, synthetic, and real rows drawn again; none of a single column."""
+    if len(related[0]) < 2:
+        return []
+    upper = np.triu_indices(len(related[0]), 1)
+    off = [float(np.abs(other - related[0])[upper].mean()) for other in related[1:]]
+    return [
+        Score("Error of correlations", "mean over all pairs of numbers; 0 is best", *off),
+        Score(
+            "CorrelationSimilarity", "1 − half of that error; 1 is best", *(1 - e / 2 for e in off)
+        ),
+    ]
+
+
+def _missing_score(columns: tuple[Column, ...], rows: list[Floats]) -> list[Score]:
+    if not any(column.missing for column in columns):
+        return []
+    return [
+        Score(
+            "MissingValueSimilarity",
+            "1 − the error of a column's share of missing cells, mean; 1 is best",
+            *(_missing_similarity(columns, rows[0], other) for other in rows[1:]),
         )
+    ]
+
+
+def _accuracy_score(
+    columns: tuple[Column, ...], real: Floats, real_codes: Codes, made: Floats, made_codes: Codes
+) -> list[Score]:
     accuracies = _trained(columns, real, real_codes, made, made_codes)
-    if accuracies is not None:
-        scores.append(
-            Score(
-                "Accuracy of a classifier",
-                f"logistic regression trained on synthetic rows, and on {1 - _HELD_OUT:.0%} of the real ones, "
-                "both tested on the other real rows; more is better",
-                *accuracies,
-            )
+    if accuracies is None:
+        return []
+    return [
+        Score(
+            "Accuracy of a classifier",
+            f"logistic regression trained on synthetic rows, and on {1 - _HELD_OUT:.0%} of the real ones, "
+            "both tested on the other real rows; more is better",
+            *accuracies,
         )
-    return Quality(
-        columns, real, made, real_codes, made_codes, tuple(scores), shapes[0][:-1],
-        numbers, (related[0], related[1]),
-    )  # fmt: skip
+    ]
 
 
 def column_shapes(kinds: tuple[Column, ...], real: Floats, made: Floats) -> tuple[float, ...]:
-    """By column, KSComplement of numbers and TVComplement of categories; as in SDMetrics, numbers without missing cells."""
+    """For each column, KSComplement of a number or TVComplement of a category; missing cells of numbers are left out, as in SDMetrics."""
     found = []
     for j, column in enumerate(kinds):
         if column.type == "category":
@@ -153,7 +174,7 @@ def column_shapes(kinds: tuple[Column, ...], real: Floats, made: Floats) -> tupl
 def total_variations(kinds: tuple[Column, ...], real: Floats, made: Floats) -> tuple[float, float]:
     """Mean total variation of single columns and of all pairs.
 
-    Numbers count in tenths of the real ones; a value that many of them share and missing cells are levels of their own.
+    Numbers are binned by the deciles of the real ones; a value that many rows share, and missing cells, are levels of their own.
     """
     coded = []
     for j, column in enumerate(kinds):
@@ -168,9 +189,9 @@ def total_variations(kinds: tuple[Column, ...], real: Floats, made: Floats) -> t
 
 
 def correlations(X: Floats) -> Floats:
-    """(d, d) of the rows in which both cells are there; zero where a column is constant."""
+    """(d, d) correlations over the rows in which both cells are present; zero where a column is constant."""
     found = np.eye(X.shape[1])
-    # Correlations have no unit, and far values have no finite square.
+    # Columns are scaled first: correlations do not change, and the squares of very large values would overflow.
     with np.errstate(all="ignore"):
         X = X / np.nanmax(np.abs(X), axis=0, initial=0.0)
     there = np.isfinite(X)
@@ -195,7 +216,7 @@ def _levels(column: Column, real: Floats, made: Floats) -> tuple[Codes, Codes]:
 
 
 def _tenths(column: Column, real: Floats, made: Floats) -> tuple[Codes, Codes]:
-    """Codes of intervals, closed on the left, and of the values that many real rows share."""
+    """Codes of the intervals between deciles, closed on the left, and of the values that many real rows share."""
     there = real[~np.isnan(real)]
     if not there.size:
         a, b = (np.isnan(x).astype(np.intp) for x in (real, made))
@@ -249,7 +270,7 @@ def _trained(
     for cells, codes in parts:
         rows, tested = (_design(columns, x, cells) for x in (cells, real[test]))
         with warnings.catch_warnings():
-            # A fit that has not quite converged predicts as well.
+            # A warning that the fit has not quite converged is ignored: it predicts as well.
             warnings.simplefilter("ignore")
             fitted = LogisticRegression(max_iter=300).fit(rows, codes)
         accuracies.append(float((fitted.predict(tested) == real_codes[test]).mean()))
@@ -257,7 +278,7 @@ def _trained(
 
 
 def _design(columns: tuple[Column, ...], cells: Floats, training: Floats) -> Floats:
-    """Numbers standardised as the training rows are, missing ones at their mean, and 0/1 columns for levels."""
+    """The design matrix: numbers standardised by the training rows, missing ones at the mean, and 0/1 columns for levels."""
     parts = []
     for j, column in enumerate(columns):
         x = cells[:, j]

@@ -1,4 +1,4 @@
-"""Private rows to compare a release with: fits, histograms, scores and correlations beside synthetic rows. Never for publication."""
+"""Private rows beside a release: their fits, histograms, scores and correlations, for a copy of the report that is never published."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privgmm.model.fitting import fit
 from privgmm.model.labels import labelled_arrays
 from privgmm.model.mixture import Mixture, kl_divergence
 from privgmm.releases import Release
-from privgmm.releases.told import numbers
+from privgmm.releases.column_lines import numbers
 from privgmm.releases.wording import printable
 from privgmm.report import panels
 from privgmm.report.numbers import number
@@ -22,18 +22,18 @@ from privgmm.report.quality import MOST_COLUMNS, Quality, Score, quality_of
 from privgmm.types import Codes, Floats
 
 _BINS = (10, 80)  # fewest and most over the axis range
-# More pictures, levels or correlations than this are no longer read.
+# The most pictures, levels, correlated columns and bars that are shown.
 MOST_MARGINS = 24
 _MOST_LEVELS = 12
 _MOST_CORRELATED = 16
 _MOST_BARS = 30
-# Of the numbers of both tables so much at either end is not drawn, or one far value would flatten the picture.
+# This share of the numbers of both tables is not drawn at either end, because one far value would flatten the picture.
 _BEYOND = 0.002
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The private rows by class, with the fit (eq2) of each class and column of numbers (``releases.told.Numbers``).
+    """The private rows by class, with the fit (eq2) of each class and column of numbers (``releases.column_lines.Numbers``).
 
     ``rows`` are the numbers by class, NaN where missing, ``means`` and ``deviations`` (K, d) with NaN where a class has
     too few; ``kl`` is KL(released || fitted), None when (eq2) cannot be fitted. ``cells`` (n, c) are the rows in the
@@ -63,7 +63,7 @@ class Reference:
         return np.asarray(np.histogram(values, edges)[0] / max(len(values), 1) / np.diff(edges))
 
     def share(self, k: int, j: int, cells: tuple[float, ...]) -> float:
-        """What part of class k has one of these cells in column j of the user's; NaN is a missing cell."""
+        """The share of class k that has one of these cells in the user's column j; NaN stands for a missing cell."""
         values = self.cells[self.codes == k, j]
         found = np.isin(values, cells) | (np.isnan(values) & bool(np.isnan(cells).any()))
         return float(found.mean()) if found.size else 0.0
@@ -129,7 +129,11 @@ class Margin:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """The section of the page: how many columns are compared and how many of them are numbers; ``correlations`` has the real rows' below its diagonal and the synthetic ones' above."""
+    """The section of the page that sets real and synthetic rows side by side.
+
+    ``compared`` columns are compared, ``numbers`` of them numeric; ``correlations`` has those of the real rows below its
+    diagonal and those of the synthetic rows above.
+    """
 
     n_rows: int
     scores: tuple[Score, ...]
@@ -174,7 +178,7 @@ def _margin(found: Quality, j: int) -> Margin:
 
 
 def _levels(column: Column, real: Floats, made: Floats) -> tuple[Level, ...]:
-    """The levels with the largest real shares in the stated order, what is left of them, missing cells."""
+    """The levels with the largest real shares in the stated order, then the other levels together, then missing cells."""
     shares = np.array([np.mean(real == k) for k in range(len(column.levels))])
     shown = np.sort(np.argsort(-shares, kind="stable")[:_MOST_LEVELS])
     found = [_level(column.levels[k], real == k, made == k) for k in shown]
@@ -191,7 +195,7 @@ def _level(name: str, real: Any, made: Any) -> Level:
 
 
 def _histograms(column: Column, real: Floats, made: Floats) -> tuple[Floats, Floats, Floats]:
-    """Common edges and the shares of both tables in between, a whole number of steps wide where they are stated."""
+    """Common edges and the shares of both tables between them; bars are a whole number of steps wide where steps are stated."""
     parts = [x[~np.isnan(x)] for x in (real, made)]
     both = np.concatenate(parts)
     if not both.size:

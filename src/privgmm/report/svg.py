@@ -1,4 +1,4 @@
-"""Matplotlib pictures as inline SVG that follows the page: its fonts, its colours, its dark mode."""
+"""Matplotlib pictures as inline SVG that uses the page's fonts, its colours and its dark mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
-# Colours that stand for the page's own; the style sheet decides what they look like.
+# Placeholder colours, replaced by variables of the style sheet, which decides what they look like.
 INK, MUTED, RULE, BARS = "#000001", "#000002", "#000003", "#000004"
 N_COLOURS = 7
 _VARIABLES = {INK: "ink", MUTED: "muted", RULE: "rule", BARS: "bars"}
@@ -22,7 +22,7 @@ _FONT_SIZE = re.compile(r"[\d.]+px")
 
 
 def class_colour(k: int) -> str:
-    """The stand-in for the colour of class k; colours repeat, so pictures also carry class keys."""
+    """The placeholder for the colour of class k; colours repeat, so pictures also show class keys."""
     return f"#0001{k % N_COLOURS:02x}"
 
 
@@ -59,7 +59,7 @@ class Canvas:
         self.figure.add_artist(artist)
 
     def text(self, x: float, y: float, words: str, **style: Any) -> None:
-        """Write words at a point of the unit square; a dollar sign in them is no mathematics."""
+        """Write words at a point of the unit square; a dollar sign in them does not start a formula."""
         from matplotlib.text import Text
 
         self.add(Text(x, y, words, parse_math=False, **style))

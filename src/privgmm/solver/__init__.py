@@ -2,9 +2,11 @@
 
 Public surface: ``min_trace_ellipsoid(points, weight=None, tol=1e-4) -> Ellipsoid``.
 
-points     arrays, memory maps and block sources    working_set  two sieves: pool and live set
-passes     what one pass over all points finds      newton       the dual on the live set
-whitening  weight and span become the identity      ellipsoid    the public function
+points     reads arrays, memory maps and blocks; what one pass over all points finds
+whitening  coordinates in which weight and span are the identity
+working_set  chooses the few points that matter: pool and live set
+newton     solves the dual on the live set
+ellipsoid  the public function
 """
 
 from privgmm.solver.ellipsoid import Ellipsoid, min_trace_ellipsoid

@@ -56,13 +56,13 @@ class DualPoint:
 
 def spectrum(Z: Floats, p: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues r of M(p)^(1/2), floored above zero, and the eigenvectors of M(p)."""
-    # LAPACK itself: for a small d, np.linalg.eigh spends most of its time around the call.
+    # LAPACK is called directly: for small d np.linalg.eigh spends most of its time around that call.
     eigenvalues, U, info = dsyevd((Z.T * p) @ Z)
     if info == 0 and eigenvalues[0] > _ILL_CONDITIONED * eigenvalues[-1]:
         return np.sqrt(eigenvalues), U
-    # Squaring has cost half of the digits of the short axes: take them from the points themselves.
+    # Squaring has lost half of the digits of the short axes, so they are computed from the points themselves.
     _, r, Vt = np.linalg.svd(np.sqrt(p)[:, None] * Z, full_matrices=len(p) < Z.shape[1])
-    # Relative floor: a direction that p has not reached yet must not give an infinite score.
+    # The relative floor keeps a direction that p has not reached yet from giving an infinite score.
     r = np.concatenate([r, np.zeros(Vt.shape[0] - r.size)])
     return np.maximum(r, 1e-13 * r[0]), Vt.T
 
@@ -85,7 +85,7 @@ def warm_up(Z: Floats, p: Floats, steps: int) -> tuple[Floats, Floats]:
 
 
 class AxisPairs(NamedTuple):
-    """a <= b of all pairs of axes, and the square root of how often each stands for (a, b)."""
+    """All pairs a <= b of axes, and the square root of how often each pair occurs in the full matrix: sqrt 2 off the diagonal."""
 
     rows: NDArray[np.intp]
     cols: NDArray[np.intp]

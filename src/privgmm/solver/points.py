@@ -1,7 +1,7 @@
 """Points as blocks of rows, and what one pass over all of them finds out.
 
-Every pass sees the same blocks of a fixed number of float64 rows, whatever pieces the source gives:
-so the answer has the same bits for any cutting, and memory holds one block, not a copy of the points.
+Every pass sees the same blocks of a fixed number of float64 rows, whatever blocks the source gives. So the answer
+has the same bits however the rows are cut into blocks, and memory holds one block and not a copy of the points.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from privgmm.types import Floats
 
 # One MiB of float64: a block and its product stay in the cache.
 _BLOCK_ENTRIES = 1 << 17
-# The answer is made of squares, which must be numbers too.
+# Points must lie in this range, because the answer consists of their squares, which must not overflow or vanish.
 _SMALLEST, _LARGEST = 1e-140, 1e140
-# Squares that leave this range are about to lose digits: read the points in another unit then.
+# Squares outside this range are about to lose digits; the points are then read in another unit.
 _LEAST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
 # Rows, their numbers, their scores.
 Scored = tuple[Floats, NDArray[np.intp], Floats]
@@ -208,6 +208,6 @@ def _top(kept: list[Scored], limit: int) -> Scored:
         rows, index, scores = (np.concatenate(column) for column in zip(*kept, strict=True))
     if scores.size <= limit:
         return rows, index, scores
-    # In the order of the rows, so that nothing depends on how a partition breaks ties.
+    # Sorted by row number, so that the result does not depend on how argpartition orders its output.
     chosen = np.sort(np.argpartition(scores, -limit)[-limit:])
     return rows[chosen], index[chosen], scores[chosen]

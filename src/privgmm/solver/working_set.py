@@ -1,9 +1,9 @@
-"""Many points, few that matter: at most d(d+1)/2 of them touch the ellipsoid.
+"""Choose the few points that matter among many: at most d(d+1)/2 points are needed to hold the ellipsoid.
 
-Two sieves. The pool holds the points that a pass over all N found farthest out; inside the pool a
-small live set carries the dual. Solve on the live set, let the violators of the pool in and the idle
-points out until the pool is covered, then check all N in one pass, which also refills the pool. A
-pass costs about as much as X^T X, nothing else sees N, and three passes do as a rule.
+There are two sieves. The pool holds the points that a pass over all N points found farthest out; inside the pool a
+small live set carries the dual. We solve on the live set, add violators from the pool and remove idle points until the
+pool is covered, and then check all N points in one pass, which also refills the pool. A pass costs about as much as
+X^T X, nothing else depends on N, and three passes usually suffice.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def cover(seen: Survey, white: Whitening, tol: float, start: Floats) -> Covering
         passes, steps = passes + 1, _WARM_UP_STEPS
     spent = steps
     while True:
-        stuck = spent == 0  # twice in a row without a step: float64 has no more to give
+        stuck = spent == 0  # if this happens twice in a row, float64 allows no further progress
         live, dual, spent = _solve_pool(pool.rows @ into, live, tol)
         steps += spent
         shape = white.shape(dual.root, dual.trace)
@@ -95,7 +95,7 @@ def cover(seen: Survey, white: Whitening, tol: float, start: Floats) -> Covering
 
 def _solve_pool(Z: Floats, live: Live, tol: float) -> tuple[Live, DualPoint, int]:
     """The dual over the points of the pool, and the steps it took."""
-    # A few at a time: a step on m points costs m^2 or more, and most that enter leave again.
+    # Only a few violators enter at a time: a step on m points costs m^2 or more, and most points that enter leave again.
     limit, steps = max(64, 4 * Z.shape[1]), 0
     at, p, pairs = live.at, live.p, AxisPairs.of(Z.shape[1])
     for round_ in range(_MAX_ROUNDS):
@@ -106,7 +106,7 @@ def _solve_pool(Z: Floats, live: Live, tol: float) -> tuple[Live, DualPoint, int
             break
         entering = _violators(scores, at, dual.trace, limit)
         if entering.size == 0:
-            break  # the live set alone is at the precision that float64 gives
+            break  # the live set is solved to the precision of float64
         # A short axis lives on tiny p: what counts is the share p_n z_n^T M^-1 z_n of a direction.
         share = p * quadratic_forms(Z[at], dual.U / dual.r)
         busy = (share > _IDLE) | (scores[at] > (1 - _SLACK) * dual.trace)
@@ -126,7 +126,7 @@ def _resumed(Z: Floats, p: Floats, shortest: float) -> Live | None:
 
 
 def _first_live_set(Z: Floats, scores: Floats) -> Live:
-    """The best of the pool, warmed up."""
+    """The points of the pool with the largest multipliers after a few multiplicative updates."""
     n, d = Z.shape
     size = max(200, 10 * d)
     at = np.arange(n) if n <= size else np.argpartition(scores, n - size)[n - size :]

@@ -1,6 +1,6 @@
-"""Steps in a row: rows forward, samples back, stated bounds carried along, origins checked; and steps as plain dictionaries.
+"""A chain of steps: map rows forward and samples back, carry stated bounds along, check origins; and steps as plain dictionaries.
 
-Dictionaries stand in the release document and in files of parameters that the user states.
+The dictionaries are written to the release document, and read from files of parameters that the user states.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LARGEST_FILE = 1 << 26
 
 
 def apply_all(steps: Sequence[Step], X: ArrayLike) -> Floats:
-    """Rows as the mixture sees them."""
+    """Rows in the columns of the mixture, after all steps."""
     out = rows_of(X, None)
     for step in steps:
         out = step.apply(out)
@@ -42,7 +42,7 @@ def apply_all(steps: Sequence[Step], X: ArrayLike) -> Floats:
 
 
 def invert_all(steps: Sequence[Step], Z: ArrayLike) -> Floats:
-    """Sampled rows in the user's columns."""
+    """Sampled rows in the user's columns, before all steps."""
     out = rows_of(Z, None)
     for step in reversed(steps):
         out = step.invert(out)
@@ -63,7 +63,7 @@ def names_after(steps: Sequence[Step], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_origins(steps: Sequence[Step], unit: str) -> None:
-    """At record level features are private, so nothing may have been read from them."""
+    """Refuse steps whose parameters were read from the features at record level, where features are private."""
     if unit == "record" and any(step.origin == "features" for step in steps):
         raise InputError(
             "Preprocessing fitted to the features is private at record level; state its parameters "

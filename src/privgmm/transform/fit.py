@@ -1,4 +1,4 @@
-"""Fitting steps to features. Free at label level, where features are public; private elsewhere."""
+"""Fit steps to features: free at label level, where features are public, and not allowed at record level."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def fit_chain(
 ) -> tuple[tuple[Step, ...], Floats]:
     """Steps such as ("log", "standardise", "pca:5"), each fitted to the rows after the one before.
 
-    A step object is used as it is. Returns the steps and the preprocessed rows. What a step refuses it
-    refuses by the ``names`` of the columns, if there are any.
+    A step object is used as it is. Returns the steps and the preprocessed rows. Refusals use the ``names`` of
+    the columns, if there are any.
     """
     rows, called = feature_array(X), tuple(names)
     steps: list[Step] = []
@@ -105,7 +105,7 @@ def _pca(x: Floats, n_components: int | None) -> Pca:
     _refuse_overflow(mean, covariance)
     _, vectors = np.linalg.eigh(covariance)
     components = vectors[:, ::-1][:, :n_components].T
-    # Eigenvectors have no sign of their own: fix one, so that equal features give equal files.
+    # The sign of an eigenvector is arbitrary; it is fixed here, so that equal features give equal files.
     largest = np.argmax(np.abs(components), axis=1)
     signs = np.sign(components[np.arange(n_components), largest])
     return Pca(mean, components * signs[:, None], "features")

@@ -13,16 +13,13 @@ from privgmm.checks import feature_array
 from privgmm.data.region import stated_region
 from privgmm.errors import InputError
 from privgmm.privacy import Curator
-from privgmm.queries.column_moments import SQUARE_STEP, ColumnMoments
+from privgmm.queries.column_moments import LEVELS, SQUARE_STEP, ColumnMoments
 from privgmm.transform.chain import carry_bounds, check_origins, names_after
 from privgmm.transform.fit import check_wanted, fit_chain, parse_step
 from privgmm.transform.steps import Log, Standardise, Step, vector
 from privgmm.types import Floats
 
-# A paid standardisation resolves a column into so many levels; queries/column_moments.py.
-LEVELS = 1 << 14
-
-# Asks the private rows: (rows, lo, hi) -> a standardisation paid from the budget.
+# Asks a query about private rows: (rows, lo, hi) -> a standardisation paid from the budget.
 PaidStandardise = Callable[[Floats, Floats, Floats], Standardise]
 
 
@@ -79,7 +76,7 @@ def prepare(
             else _record_step(item, rows, region, paid_standardise)
         )
         region = carry_bounds([step], region_dim(region), **region)
-        # Into the box again: a row at the corner of a box around a ball may leave the image of the ball.
+        # Clipped into the box again: a row at a corner of the box around a ball may leave the image of the ball.
         rows = np.clip(step.apply(rows), *_box_around(region))
         done.append(step)
     return Prepared(tuple(done), rows, region)
@@ -94,8 +91,8 @@ def check_record_steps(
 ) -> None:
     """Refuse steps that could fail on some row of the stated region; reads no row.
 
-    Called before anything is paid: no row can then make a step fail, so no failure tells of one. A
-    paid standardisation ends in +-2 LEVELS whatever its noise (``standardise_privately``).
+    It is called before anything is paid: afterwards no row can make a step fail, so no failure can reveal a row. A
+    paid standardisation gives values within +-2 LEVELS whatever its noise (``standardise_privately``).
     """
     region = carry_bounds((), dim, bounds, radius, center)
     for item in check_wanted(wanted):
@@ -155,7 +152,7 @@ def standardise_privately(
 
     ``n_rows`` is the number of rows if it is public; where it is None (under add-remove, or when bad
     rows are dropped) it comes from the same noisy answer. A variance below its own noise is replaced by the noise level,
-    so that noise never blows a column up; all of this is post-processing.
+    so that noise never makes a column huge; all of this is post-processing.
     """
     low, high = vector(lo, "The lower bounds"), vector(hi, "The upper bounds")
     query = ColumnMoments(tuple(low.tolist()), tuple(high.tolist()))

@@ -1,6 +1,6 @@
 """The steps of preprocessing: logarithm, standardisation, PCA.
 
-Each is a fixed map of every row on its own, with an inverse for sampled rows, and says where its parameters came from.
+Each is a fixed map of every row by itself, with an inverse for sampled rows, and says where its parameters came from.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def finite_result(Z: Floats, verb: str) -> Floats:
 
 @dataclass(frozen=True)
 class Log:
-    """z = ln(x + offset). Has no fitted parameter, so it costs no privacy; the offset is stated.
+    """z = ln(x + offset). It has no fitted parameter, so it costs no privacy; the offset is stated.
 
     The logarithm is ``rowwise.log``, whose bits are the same on every machine of a cluster.
     """
@@ -157,7 +157,7 @@ class Log:
 
 
 class _Centred:
-    """A step that begins with taking a mean (d,) away."""
+    """A step that first subtracts a mean (d,)."""
 
     mean: Floats
 
@@ -248,7 +248,7 @@ class Pca(_Centred):
             return finite_result(project(x, self.mean, self.components), "project")
 
     def invert(self, Z: ArrayLike) -> Floats:
-        """Rows of the plane that the components span."""
+        """Rows C^T z + mean, in the plane that the components span."""
         return np.asarray(rows_of(Z, len(self.components)) @ self.components + self.mean)
 
     def ball(self, center: Floats, radius: float) -> tuple[Floats, float]:

@@ -59,7 +59,7 @@ def _by_size(table: Table) -> list[str]:
 
 
 def _check_marginals(table: Table) -> tuple[Finding, ...]:
-    """Small classes are told from large ones by their order; how close "closely" is, is said in numbers."""
+    """Which classes are small is decided by their order of size; what "closely" means is given in numbers."""
     names = _by_size(table)
     sizes = [int(table.where(class_name=name).values("class_size")[0]) for name in names]
     apart, ours = (

@@ -1,4 +1,4 @@
-"""The curves: each takes private rows and a budget, and gives numbers about what it releases.
+"""The methods behind the curves of the figures: each takes private rows and a budget, and gives numbers about what it releases.
 
 Published designs and baselines are measured by their expectation over the noise, which is the paper's
 figure of merit: one draw of a heavy-tailed KL says little. KL(released || fitted) is exact up to a
@@ -140,7 +140,7 @@ def proven_release(case: Case, seed: int) -> Mixture:
 
 
 def _label_release(case: Case, seed: int) -> Mixture:
-    """``privgmm.release`` to the bit, but for what it takes from the public features, which is held.
+    """The same bits as ``privgmm.release``, but the view of the public features is kept for the next release.
 
     A sweep over epsilon releases labels of the same features again and again, and most of the time of a
     release goes into clustering them. A test compares the two.
@@ -155,7 +155,7 @@ def _label_release(case: Case, seed: int) -> Mixture:
 
 @lru_cache(maxsize=1)
 def _public_view(features: bytes, dim: int, n_classes: int) -> PublicView:
-    """The view of the last features seen: the points of a sweep follow one another."""
+    """The view of the public features; the last one is kept, because the points of a sweep follow one another."""
     return public_view(np.frombuffer(features).reshape(-1, dim), n_classes)
 
 
@@ -178,7 +178,7 @@ def designed(method: str, case: Case) -> Design | BaselineDesign:
 
 
 def _reshaped(case: Case) -> Mixture:
-    """The clipped classes with their total variance, but in the shape they had before clipping."""
+    """The clipped classes with their total variance, but with the correlations and proportions they had before clipping."""
     fitted, before = case.fitted, (case.unclipped or case.fitted).covariances
     share = np.trace(fitted.covariances, axis1=1, axis2=2) / np.trace(before, axis1=1, axis2=2)
     covariances = before * share[:, None, None]

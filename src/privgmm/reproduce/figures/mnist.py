@@ -55,7 +55,7 @@ def run(study: Study, task: Task) -> list[Row]:
 
 
 def _accuracies(judge: Mixture, data: Labelled) -> tuple[float, float]:
-    """By maximum likelihood, as the paper classifies, and with the released weights as prior."""
+    """Two accuracies: by maximum likelihood, as the paper classifies, and with the released weights as prior."""
     even = Mixture(np.full(judge.n_classes, 1 / judge.n_classes), judge.means, judge.covariances)
     scores = even.log_joint(data.X_test)
     with np.errstate(divide="ignore"):
@@ -77,7 +77,7 @@ def _told(values: np.ndarray) -> str:
 
 
 def _more_accurate(table: Table, together: bool = False) -> Finding:
-    """Our own demand, at every point or of the mean over all of them; points that fail or are not decided are named."""
+    """What this package demands, at every point or (``together``) of their mean; points that fail or are undecided are named."""
     rival, own = (table.matrix(m, "accuracy") for m in (PUBLISHED, PROVEN))
     ours, mine = (_accuracy(table, m) for m in (PROVEN, PUBLISHED))
     verdict: Verdict = "open"

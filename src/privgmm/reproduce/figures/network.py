@@ -33,6 +33,7 @@ from privgmm.types import Floats
 F32 = NDArray[np.float32]
 Rows = tuple[Floats, NDArray[np.intp]]
 _HIDDEN = (256, 128)
+_CLASSES, _BATCH, _RATE = 10, 128, 0.01
 _REAL, _FITTED, _SYNTHETIC = "real rows", "non-private synthetic rows", "synthetic rows"
 _METHODS = (PROVEN, PUBLISHED, _FITTED, _REAL)
 _SHOWN = 0.6  # of the highest accuracy: where the axis starts
@@ -97,21 +98,18 @@ def trained(
     y: NDArray[np.intp],
     seed: int,
     each: Callable[[Network], None] | None = None,
-    batch: int = 128,
-    rate: float = 0.01,
-    n_classes: int = 10,
 ) -> Network:
     """One epoch of mini-batches over the rows in random order; ``each`` is called after every batch.
 
     Rows that do not fill a last batch are left out, as MATLAB (the paper's tool) does.
     """
     rng = np.random.default_rng(seed)
-    network = Network.initial(X.shape[1], n_classes, rng)
+    network = Network.initial(X.shape[1], _CLASSES, rng)
     x = X.astype(np.float32)
     order = rng.permutation(len(x))
-    for start in range(0, len(x) - batch + 1, batch):
-        rows = order[start : start + batch]
-        network.step(x[rows], y[rows], rate)
+    for start in range(0, len(x) - _BATCH + 1, _BATCH):
+        rows = order[start : start + _BATCH]
+        network.step(x[rows], y[rows], _RATE)
         if each is not None:
             each(network)
     return network
@@ -242,7 +240,7 @@ def draw(experiment: Experiment, table: Table) -> Any:
                 _line(axes, curve, f"{_SYNTHETIC}, ε = {epsilon:g}", colour, "-")
             axes.set_title(method, fontweight="normal")
             axes.set_xlabel("iteration (batches of 128)")
-        # Where the curves part is at their end; their common start would flatten it.
+        # The curves differ at their end; their common start would flatten that part.
         top = max(row.accuracy for row in table.rows if row.accuracy is not None)
         panels[0].set_ylim(bottom=_SHOWN * top)
         panels[0].set_ylabel(Y_LABELS["accuracy"])

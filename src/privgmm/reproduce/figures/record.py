@@ -37,8 +37,8 @@ from privgmm.reproduce.harness.table import Table
 from privgmm.types import Floats
 
 _METHODS = (PROVEN, PUBLISHED, PRINTED, SHAPED, RESAMPLED)
-# Up to the first bound KL falls in B, in mean and median of 20 data sets, for each of twelve seeds; it turns
-# at or after the second.
+# Up to the first bound KL falls as B grows, in mean and median of 20 data sets, for each of twelve seeds; it begins to
+# rise at or after the second.
 _FALLS, _SMALL_B = 5.0, 10.0
 
 

@@ -78,9 +78,9 @@ def run(study: Study, task: Task) -> list[Row]:
 
 
 def _first_rows(n: int, k: int, d: int, task: Task) -> tuple[Floats, NDArray[np.intp]]:
-    """The first n rows of the trial's largest table, so that over N only N changes.
+    """The first n rows of the trial's largest table, so that a sweep over N changes nothing but N.
 
-    Drawn again until the shortest table, too, has the d + 2 rows of every class that (eq6) needs.
+    The table is drawn again until the shortest one, too, has the d + 2 rows of every class that (eq6) needs.
     """
     for attempt in itertools.count():
         seed = stream(task.seed, "nested", task.trial, attempt)
@@ -202,7 +202,7 @@ def _d(table: Table) -> tuple[Finding, ...]:
 
 
 def _d_large(table: Table) -> tuple[Finding, ...]:
-    """Every d has its own data sets, with heavy tails: ranks over the data sets decide, and means are told."""
+    """Every d has its own data sets, and KL has heavy tails: ranks over the data sets decide, and means are quoted."""
     rank_one = {"Wu's L1 bound": "r1smg", "the L2 bound": R1SMG_L2}
     ways = {
         "both": PUBLISHED,

@@ -1,1 +1,1 @@
-"""What every figure shares: trials, their journal, tables, checks and drawing. Knows no mechanism."""
+"""What all figures share: trials, their journal, tables, checks and drawing. Nothing here knows a mechanism."""

@@ -61,9 +61,9 @@ Y_LABELS = {
 }
 # A sweep whose largest x is this many times its smallest is drawn on a log axis.
 _LOG_SPAN = 8
-# A smaller KL tells no reader anything; it is drawn here and the small print says so.
+# A smaller KL makes no difference to a reader; it is drawn at this height, and the small print says so.
 KL_FLOOR = 1e-4
-# A method that stays this many times above all others would flatten them: it is named, not drawn.
+# A method that is this many times above all others would flatten their curves; it is named and not drawn.
 _OFF_AXIS = 100.0
 _BINS = 14
 # KL is skewed over data sets: open marks show the median of these beside the mean.
@@ -173,7 +173,7 @@ def draw_pair(
 def off_axis(
     table: Table, methods: Sequence[str], column: str, omitted: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Methods that would stretch the axis, or are left out by wish, each with the words for its curve."""
+    """Methods that are not drawn, because they would stretch the axis or were asked to be omitted, each with its numbers in words."""
     if not column.startswith("kl"):
         return {}
     spans = {m: table.curve(m, column).mean for m in methods}

@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Task:
-    """One trial at one x: the unit of work, of resumption and of randomness."""
+    """One trial at one x. It is computed as a whole, kept as a whole, and has its own random numbers."""
 
     x: float
     trial: int

@@ -17,7 +17,8 @@ from privgmm.reproduce.harness.experiment import Finding, Verdict
 from privgmm.reproduce.harness.table import Table, interval
 from privgmm.types import Floats
 
-_HUGE = 1e6  # a ratio to a KL that is zero but for rounding is not worth its digits
+# A larger ratio divides by a KL that is zero up to rounding, so its digits mean nothing.
+_HUGE = 1e6
 LEVEL = 0.01  # of the rank tests
 _LEAST_TRIALS = 5  # a rank test of fewer decides nothing
 WITHOUT_R1SMG = ("laplace", "gaussian", "colored-gaussian")
@@ -48,17 +49,15 @@ def swept(table: Table) -> str:
     return {"epsilon": "ε", "n": "N", "k": "K"}.get(name, name)
 
 
-def below_baselines(
-    table: Table, rivals: tuple[str, ...] = WITHOUT_R1SMG, method: str = "published"
-) -> Finding:
+def below_baselines(table: Table, rivals: tuple[str, ...] = WITHOUT_R1SMG) -> Finding:
     """Mean and median KL of published are below every baseline's at every x.
 
     The paper leaves R1SMG out of all figures but two, so its claim there is about the other three.
     """
     ratios = {
         (m, x): max(
-            table.mean(method=method, x=x) / table.mean(method=m, x=x),
-            table.median(method=method, x=x) / table.median(method=m, x=x),
+            table.mean(method="published", x=x) / table.mean(method=m, x=x),
+            table.median(method="published", x=x) / table.median(method=m, x=x),
         )
         for m in rivals
         for x in table.xs
@@ -69,7 +68,7 @@ def below_baselines(
     lost = [f"{m} at {x:g}" for (m, x), ratio in ratios.items() if ratio >= 1]
     if lost:
         evidence += f"; not below {', '.join(lost)}"
-    claim = f"{method} is below {', '.join(rivals)} at every {swept(table)}"
+    claim = f"published is below {', '.join(rivals)} at every {swept(table)}"
     return Finding(claim, yes_if(not lost), evidence)
 
 
@@ -113,7 +112,7 @@ def _ranked(values: np.ndarray) -> tuple[Verdict, str]:
 def trends(
     table: Table, direction: str, what: str, methods: Sequence[str], same_data: bool = False
 ) -> Finding:
-    """The same of several methods in one finding, which holds if it holds for each."""
+    """``trend`` for several methods in one finding, which holds if it holds for each."""
     found = {
         m: trend(table, direction, what, m, same_data) for m in methods if table.matrix(m).size
     }
@@ -153,8 +152,8 @@ def below(mine: Floats, rival: Floats | float) -> Verdict:
 def beyond(values: Floats, bound: float, side: Literal["below", "above"]) -> Verdict:
     """Whether KL is on one side of a stated number at every point: by ranks, and in the mean.
 
-    A stated number is one of a mean, and a mean with a heavy tail is known badly: "yes" also needs its
-    bootstrap limit (level 0.01 at each point) to be on that side.
+    The paper states numbers of means, and the mean of a heavy-tailed quantity is uncertain: "yes" also needs the
+    bootstrap limit of the mean (level 0.01 at each point) to be on that side.
     """
     ranks = below(values, bound) if side == "below" else below(1 / values, 1 / bound)
     spans = [interval(column, 1 - 2 * LEVEL) for column in values.T]
@@ -169,9 +168,9 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def by_reading(claim: str, readings: Mapping[str, tuple[Verdict, str]]) -> Finding:
-    """A claim that the text lets one read in several ways: under which it holds, with the numbers of each.
+    """The finding of a claim that can be read in several ways, with the verdict and the numbers of each reading.
 
-    It depends on the reading if it holds under one and fails under another.
+    Its verdict is "depends" if it holds under one reading and fails under another.
     """
     listed = tuple((name, found, numbers) for name, (found, numbers) in readings.items())
     told: dict[Verdict, str] = {"yes": "with", "no": "not with", "open": "not decided with"}
@@ -186,10 +185,10 @@ def by_reading(claim: str, readings: Mapping[str, tuple[Verdict, str]]) -> Findi
     return Finding(claim, verdict, text, readings=listed)
 
 
-def proven_below_published(table: Table, column: str = "kl") -> Finding:
-    """Our own demand: proven is below published at every x; the points where it is not are named."""
-    xs = [x for x in table.xs if table.where(method="proven", x=x).values(column).size]
-    pairs = [(x, *(table.mean(column, method=m, x=x) for m in ("proven", "published"))) for x in xs]
+def proven_below_published(table: Table) -> Finding:
+    """What this package demands: mean KL of proven is below that of published at every x; points where it is not are named."""
+    xs = [x for x in table.xs if table.where(method="proven", x=x).values("kl").size]
+    pairs = [(x, *(table.mean("kl", method=m, x=x) for m in ("proven", "published"))) for x in xs]
     lost = [f"{x:g} ({short(a)} against {short(b)})" for x, a, b in pairs if not a < b]
     ratios = sorted(b / a if a > 0 else np.inf for _, a, b in pairs)
     ends = [short(r) if r < _HUGE else f"over {_HUGE:.0e}" for r in (ratios[:1] + ratios[-1:])]

@@ -1,6 +1,6 @@
 """Run an experiment: its unfinished tasks in parallel processes, then its table, figure and findings.
 
-Finished tasks are kept on disk, one JSON line each, appended, so that an interrupted run goes on.
+Every finished task is appended to a file as one JSON line, so that an interrupted run goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from privgmm.reproduce.harness.drawing import save_figure
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
 from privgmm.reproduce.harness.table import Table, sorted_rows
 
-# Files that no number of a trial depends on; any other changed file starts a new journal, so that two
-# programs are never mixed. Listed by what is left out, because a forgotten room must not go unnoticed.
+# Files that no number of a trial depends on. A change in any other file starts a new journal, so that results of two
+# programs are never mixed. The exceptions are listed, and not the files that matter, because a forgotten file must not go unnoticed.
 _NO_NUMBERS = ("__main__.py", "audit", "cli", "ledger", "plan", "report", "reproduce/__init__.py",
                "reproduce/page", "reproduce/harness/drawing.py", "reproduce/harness/findings.py",
                "reproduce/harness/table.py", "reproduce/harness/runner.py")  # fmt: skip
@@ -91,9 +91,9 @@ def _digest(study: Study, seed: int) -> str:
 
 
 def _program_digest(study: Study) -> str:
-    """Of the study's own file and of every source file that may lie behind its numbers.
+    """A digest of the study's own file and of every source file that its numbers may depend on.
 
-    The files of other figures do not: a figure that is changed leaves the others' trials as they are.
+    The files of other figures are left out, so that changing one figure keeps the trials of the others.
     """
     root = Path(privgmm.__file__).parent
     own = inspect.getsourcefile(study.run)
@@ -107,7 +107,7 @@ def _program_digest(study: Study) -> str:
 
 
 def _figures(root: Path) -> set[str]:
-    """Files that describe figures, told by the list of experiments they end with."""
+    """The files that describe figures, recognised by the list of experiments at their end."""
     folder = root / "reproduce" / "figures"
     return {
         path.relative_to(root).as_posix()
@@ -182,7 +182,7 @@ def _computed(study: Study, tasks: list[Task], jobs: int) -> Iterator[tuple[Task
 
 
 def run_task(study: Study, task: Task) -> tuple[Task, list[Row]]:
-    """One task on one thread: sums in another order would give other last digits."""
+    """Run a task on one thread, because sums in another order would give other last digits."""
     with threadpool_limits(limits=1):
         return task, study.run(study, task)
 

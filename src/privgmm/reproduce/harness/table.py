@@ -1,4 +1,4 @@
-"""Tidy rows: summaries with intervals, and the CSV and Parquet files."""
+"""The table of one figure: its rows, summaries with intervals, and the CSV and Parquet files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies behind the results: the prose of docs/results.md, and numbers that the paper's argument does not account for, computed afresh."""
+"""The prose of docs/results.md, and numbers that show where the paper's argument fails, computed when the page is made."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def wishart_support() -> str:
 
 
 def impossible_share(d: int) -> float:
-    """How often Sigma + W is impossible under a neighbour at eps' = 1, simulated.
+    """How often Sigma + W is impossible under a neighbour at eps' = 1, by simulation.
 
     The neighbour differs by the rank-one matrix t v v^T with t = 1/N, the paper's sensitivity;
     gamma = 2 N eps' / 3 is its calibration. Sigma + W exceeds Sigma + t v v^T only if

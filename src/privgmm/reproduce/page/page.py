@@ -18,7 +18,7 @@ from privgmm.reproduce.harness.table import Table
 from privgmm.reproduce.page.notes import ARTEFACTS, CLOSING, INTRODUCTION, NOTES
 from privgmm.reproduce.page.numbers import fill, read, summary
 
-# What a release is judged by besides the paper's KL: name in a table, smaller is nearer in all of them.
+# The four numbers by which a release is compared with the fit, and their names in a table; smaller is nearer in all of them.
 _FOUR = {
     "kl": "KL(released ‖ fitted)",
     "kl_forward": "KL(fitted ‖ released)",
@@ -85,7 +85,7 @@ def measured_program() -> str:
         asked = ["git", *words]
         return subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True).stdout
 
-    # The page itself is being written: only changed sources would make another program.
+    # Only changes of the sources count: the page itself is being written at this moment.
     changed = " with changes" if git("status", "--porcelain", "--", "src") else ""
     return f"{version}, commit {git('rev-parse', '--short=10', 'HEAD').strip()}{changed}"
 

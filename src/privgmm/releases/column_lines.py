@@ -1,7 +1,7 @@
-"""What a release says of the columns of the table, class by class: means of numbers, shares of levels, missing cells.
+"""What a release says about the columns of the table, class by class: means of numbers, shares of levels, missing cells.
 
-Where columns hold categories or missing cells the mixture lives in 0/1 columns and filled ones
-(``model.encoding``). Nobody asked about those: here they are undone.
+Where columns hold categories or missing cells the mixture is a model of 0/1 columns and filled-in numbers
+(``model.columns.Encoding``). Readers want the columns of the table, so the encoding is undone here.
 """
 
 from __future__ import annotations
@@ -11,26 +11,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privgmm.model.columns import Column, Encoding
+from privgmm.model.margins import MOST_MISSING
 from privgmm.model.mixture import Mixture
 from privgmm.releases.release import Release
 from privgmm.types import Flags, Floats
 
-# At most this part of a column's cells is thought missing.
-_MOST_MISSING = 0.98
-# A 95 % interval in standard errors.
+# Half the width of a 95 % interval, in standard errors.
 _REACH = 1.96
-# A share whose 95 % interval is wider than this, half of what is possible, cannot be used.
+# A share whose 95 % interval is wider than this, half of what is possible, is not usable.
 _WIDEST = 0.5
 # Least eigenvalue of correlations that were put together pair by pair.
 _LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class ColumnLine:
     """One line about a column, arrays (K,): its mean in each class; or the share of a level, or of missing cells.
 
-    ``error``, ``low`` and ``high`` (a 95 % interval) are of the values; None where errors are not told.
-    Shares have no deviations; they count ``cells``: positions of levels, NaN for missing cells.
+    ``error``, ``low`` and ``high`` (a 95 % interval) belong to the values; None where a release has no errors.
+    A share has no deviations; it counts the ``cells``: positions of levels, NaN for missing cells.
     """
 
     name: str
@@ -45,8 +44,8 @@ class Told:
     deviation_error: Floats | None = None
 
 
-def told(release: Release) -> tuple[tuple[Told, ...], ...]:
-    """By column of the table, its lines. After preprocessing these are the columns that the mixture lives in."""
+def column_lines(release: Release) -> tuple[tuple[ColumnLine, ...], ...]:
+    """The lines about each column of the table; after preprocessing, about each column of the mixture."""
     if release.encoding is not None:
         return tuple(
             _levels(release, release.encoding, j)
@@ -59,10 +58,10 @@ def told(release: Release) -> tuple[tuple[Told, ...], ...]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The columns of numbers, D' of them: a mixture of the cells that are there, and what belongs to each column.
+    """The numeric columns, D' of them: a mixture of the cells that are not missing, and facts about each column.
 
-    ``columns`` are positions among the user's, ``places`` among the model's; ``stated`` is what was stated of them, which
-    preprocessing makes void.
+    ``columns`` are positions among the user's columns, ``places`` among the model's; ``stated`` is what was stated of them,
+    and empty after preprocessing, to which it no longer applies.
     """
 
     mixture: Mixture
@@ -73,7 +72,7 @@ class Numbers:
 
 
 def numbers(release: Release) -> Numbers | None:
-    """The columns of numbers, after preprocessing those of the model; None if all are categories."""
+    """The numeric columns, after preprocessing those of the model; None if all columns are categories."""
     encoding, mixture = release.encoding, release.mixture
     if encoding is None:
         names, every = release.model_names, tuple(range(mixture.dim))
@@ -98,37 +97,37 @@ def numbers(release: Release) -> Numbers | None:
 
 
 def usable_columns(release: Release) -> Flags:
-    """(K, c) whether a column can be used in a class; a category if all its levels can, a number if its mean can."""
+    """(K, c) whether a column is usable in a class: a category if all of its levels are, a number if its mean is."""
     return np.stack(
         [
             np.all([line.usable for line in lines if line.share == lines[0].share], axis=0)
-            for lines in told(release)
+            for lines in column_lines(release)
         ],
         axis=1,
     )
 
 
-def _plain(release: Release, at: int, name: str) -> Told:
-    """A number that is always there, at its place among the model's columns."""
+def _plain(release: Release, at: int, name: str) -> ColumnLine:
+    """The line of a number without missing cells; ``at`` is its position among the model's columns."""
     mixture, errors = release.mixture, release.errors
     values, deviations = mixture.means[:, at], np.sqrt(mixture.covariances[:, at, at])
     if errors is None:
-        return Told(name, False, values, np.ones(values.size, bool), deviations=deviations)
+        return ColumnLine(name, False, values, np.ones(values.size, bool), deviations=deviations)
     low, high = errors.intervals.means
-    return Told(
+    return ColumnLine(
         name, False, values, errors.usable_columns[:, at], (), errors.means[:, at], low[:, at], high[:, at],
         deviations, errors.deviations[:, at],
     )  # fmt: skip
 
 
-def _number(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
-    """A number; where cells may be missing, of those that are there, and the share of the others."""
+def _number(release: Release, encoding: Encoding, j: int) -> tuple[ColumnLine, ...]:
+    """The lines of a number: its mean and, where cells may be missing, the mean of the others and the share of missing ones."""
     column, at = encoding.columns[j], encoding.places[j].start
     filled = _plain(release, at, column.name)
     if not column.missing:
         return (filled,)
     mixture = release.mixture
-    gone = np.clip(mixture.means[:, at + 1], 0.0, _MOST_MISSING)
+    gone = np.clip(mixture.means[:, at + 1], 0.0, MOST_MISSING)
     pairs = [_present(encoding, [j], mixture.means[k], mixture.covariances[k]) for k in range(gone.size)]  # fmt: skip
     values = np.array([mean[0] for mean, _ in pairs])
     deviations = np.sqrt([covariance[0, 0] for _, covariance in pairs])
@@ -138,7 +137,7 @@ def _number(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
         return number, missing
     assert missing.error is not None
     assert filled.deviation_error is not None
-    # mean = (filled - gone * fill) / (1 - gone): errors of both parts.
+    # mean = (filled - gone * fill) / (1 - gone), so the errors of ``filled`` and ``gone`` both enter.
     error = np.hypot(filled.error, (encoding.fills[j] - values) * missing.error) / (1 - gone)
     low, high = (
         np.clip(values + (end - filled.values) / (1 - gone), column.lo, column.hi)
@@ -148,8 +147,8 @@ def _number(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
     return replace(number, error=error, low=low, high=high, deviation_error=wide), missing
 
 
-def _levels(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
-    """The shares of a category's levels in the stated order, and of rare ones together; they add up to one."""
+def _levels(release: Release, encoding: Encoding, j: int) -> tuple[ColumnLine, ...]:
+    """The shares of a category's levels in the stated order, with rare levels together in one line; they add up to one."""
     column, place, own = encoding.columns[j], encoding.places[j], encoding.levels[j]
     words = (*column.levels, "missing")
     lines = {
@@ -166,7 +165,7 @@ def _levels(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
     usable = np.all([np.ones(left.size, bool), *(line.usable for line in lines.values())], axis=0)
     name = words[rest[0]] if len(rest) == 1 else f"{len(rest)} other levels"
     counted = tuple(_cell(column, level) for level in rest)
-    other = Told(f"{column.name} = {name}", True, left, usable, counted)
+    other = ColumnLine(f"{column.name} = {name}", True, left, usable, counted)
     if release.errors is not None:
         error = np.sqrt(
             sum((line.error**2 for line in lines.values() if line.error is not None), np.zeros(left.size))
@@ -179,32 +178,32 @@ def _levels(release: Release, encoding: Encoding, j: int) -> tuple[Told, ...]:
 
 
 def _cell(column: Column, level: int) -> float:
-    """How a level stands in a cell: the one after the last is a missing cell."""
+    """The cell of a level: its position, or NaN for the one after the last, which stands for a missing cell."""
     return np.nan if level == len(column.levels) else float(level)
 
 
-def _share(release: Release, at: int, name: str, cell: float) -> Told:
-    """How many rows have a 0/1 column on; noise leaves such a mean outside 0 to 1, where no share is."""
+def _share(release: Release, at: int, name: str, cell: float) -> ColumnLine:
+    """The share of rows in which a 0/1 column is on: its mean, cut to 0 to 1, because noise may move it outside."""
     line = _plain(release, at, name)
     values = np.clip(line.values, 0.0, 1.0)
     if line.error is None or line.low is None or line.high is None:
-        return Told(name, True, values, line.usable, (cell,))
+        return ColumnLine(name, True, values, line.usable, (cell,))
     low, high = np.clip(line.low, 0.0, 1.0), np.clip(line.high, 0.0, 1.0)
-    # The spread of a 0/1 column is no number of its own, so that the rule for numbers would not do.
-    return Told(name, True, values, high - low <= _WIDEST, (cell,), line.error, low, high)
+    # The rule for numbers needs a deviation, which a 0/1 column does not have apart from its mean; shares have a rule of their own.
+    return ColumnLine(name, True, values, high - low <= _WIDEST, (cell,), line.error, low, high)
 
 
-def _scaled(line: Told, by: Floats) -> Told:
+def _scaled(line: ColumnLine, by: Floats) -> ColumnLine:
     return replace(line, values=line.values * by)
 
 
 def _present(
     encoding: Encoding, chosen: list[int], mean: Floats, covariance: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean (c,) and covariance (c, c) of one class in columns of numbers, by the cells that are there.
+    """Mean (c,) and covariance (c, c) of one class in numeric columns, of the cells that are not missing.
 
     With M = 1 where number x is missing, g its mean and f the fill, x has the mean m = (E x_filled - g f) / (1 - g), and
-    x' = x_filled + (m - f) M is m where missing: cov(x', y') = P(both are there) cov(x, y | both are there).
+    x' = x_filled + (m - f) M is m where missing, so that cov(x', y') = P(both present) cov(x, y | both present).
     """
     turn = np.zeros((len(chosen), encoding.dim))
     here, found = np.ones(len(chosen)), np.empty(len(chosen))
@@ -213,7 +212,7 @@ def _present(
         column, at = encoding.columns[j], encoding.places[j].start
         turn[i, at], found[i] = 1.0, mean[at]
         if column.missing:
-            gone = float(np.clip(mean[at + 1], 0.0, _MOST_MISSING))
+            gone = float(np.clip(mean[at + 1], 0.0, MOST_MISSING))
             here[i], flags[i] = 1 - gone, at + 1
             middle = (mean[at] - gone * encoding.fills[j]) / (1 - gone)
             found[i] = middle if column.lo is None else np.clip(middle, column.lo, column.hi)

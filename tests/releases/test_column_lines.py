@@ -8,8 +8,8 @@ from privgmm import Release
 from privgmm.model.columns import ABSENT, Column, Encoding
 from privgmm.model.uncertainty import Errors, Interval, Intervals, split
 from privgmm.releases import Guarantee
+from privgmm.releases.column_lines import column_lines, numbers, usable_columns
 from privgmm.releases.statement import statement_text
-from privgmm.releases.told import numbers, told, usable_columns
 from privgmm.report.page import render
 
 COLUMNS = (
@@ -52,7 +52,7 @@ def mixed(errors=False, own=(1, 0)):
 def test_means_are_of_the_cells_that_are_there_and_shares_of_all():
     cells, y = rows()
     present = np.where(cells == ABSENT, np.nan, cells)
-    wage, region, age = told(mixed())
+    wage, region, age = column_lines(mixed())
     assert [line.name for line in wage] == ["wage", "wage missing"]
     for k, name in enumerate("ab"):
         part = present[y == name]
@@ -80,7 +80,7 @@ def test_numbers_have_the_correlation_of_rows_in_which_both_are_there():
 
 
 def test_errors_follow_and_shares_stay_between_nothing_and_all():
-    wage, region, _ = told(mixed(errors=True, own=(0, 1, 2)))
+    wage, region, _ = column_lines(mixed(errors=True, own=(0, 1, 2)))
     gone = wage[1].values
     off = np.abs(30.0 - wage[0].values)
     assert wage[0].error == pytest.approx(0.01 * np.hypot(1, off) / (1 - gone))
@@ -101,7 +101,7 @@ def test_noise_beyond_all_reads_as_all():
     means[0, release.encoding.places[1]] = [1.2, -0.1]
     means[0, release.encoding.places[0].start + 1] = -0.2
     noisy = privgmm.Mixture(release.mixture.weights, means, release.mixture.covariances, ("a", "b"))
-    wage, region, _ = told(
+    wage, region, _ = column_lines(
         Release(noisy, release.guarantee, columns=COLUMNS, encoding=release.encoding,
                 feature_names=("wage", "region", "age"))
     )  # fmt: skip
