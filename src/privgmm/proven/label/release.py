@@ -18,11 +18,11 @@ import numpy as np
 
 from privgmm.data.features import Features, some_rows
 from privgmm.privacy import Curator
-from privgmm.proven.label.cell_table import CellTable, class_shares, count_cells
+from privgmm.proven.label.cell_table import CellTable, count_cells
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
+from privgmm.proven.label.guesses import Guesses
 from privgmm.proven.label.pure import (
-    expected_labels,
     label_models,
     missed_total,
     mixed_draws,
@@ -105,8 +105,7 @@ def release_view(
             draws, soft = mixed_draws(view, table, tuning, rng)
             told, widen = draws, tuning.widen_cells
         else:
-            draws, told = pure_draws(view, models, table.n_labels, tuning, rng)
-            soft = expected_labels(models, table.n_labels)
+            draws, told, soft = pure_draws(view, models, table, tuning, rng)
             widen = tuning.widen_clusters
             if any(signs):
                 told = Draws.together([told, mixed_draws(view, table, tuning, rng)[0]])
@@ -168,16 +167,18 @@ def _moment_draws(
     rows, shares = view.features.shared_at(numbers)
     all_rows = rows.shape[0] == view.features.n_rows
     weight = 1.0 if all_rows else n_units / float(shares.sum())
-    guesses = _Guesses(view, table, tuning, rng)
-    labels = guesses(rows)
+    models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
+    guesses = Guesses(view, models, table, tuning, rng)
+    found = guesses(rows, shares)
     mu = curator.remaining_mu
-    best_guess = labels[-1][:, :n_classes] * shares[:, None]
+    likeliest = max(found, key=lambda one: one[1])[0]
+    best_guess = likeliest[:, :n_classes] * shares[:, None]
     frames = choose_frames(rows, best_guess, view.scale, weight, mu, tuning)
     totals = (curator.answer(frames.query, mu) / frames.query.steps).reshape(n_classes, -1)
     answer = Answer(frames, totals, frames.query.sensitivity("label") / mu)
     coordinates = [frames.clipped(rows, k) for k in range(n_classes)]
-    weighed = [weigh(one, shares, coordinates, answer, weight, tuning) for one in labels]
-    best = int(np.argmax([one.log_evidence for one in weighed]))
+    weighed = [weigh(one, shares, coordinates, answer, weight, tuning) for one, _ in found]
+    best = int(np.argmax([w.log_evidence + e for w, (_, e) in zip(weighed, found, strict=True)]))
     guess = weighed[best]
     tilt = fit_tilt(answer, guess, coordinates, weight, tuning)
     if all_rows:
@@ -204,38 +205,13 @@ def _moment_draws(
     return draws, Labelled(numbers, rows, shares, tilted)
 
 
-class _Guesses:
-    """Soft labels of any rows by the noisy table alone, in several ways."""
-
-    def __init__(
-        self, view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
-    ) -> None:
-        self.view, self.table, self.tuning = view, table, tuning
-        # Class shares of the cells as they are, and of every clustering whose common refinement they are.
-        groups = [np.arange(view.cells.n_cells), *view.cells.codes().T]
-        self.shares = [class_shares(table.grouped(g), tuning, rng)[g] for g in groups]
-        self.models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
-        total = np.maximum(table.counts.sum(axis=0), 1.0)
-        rest = [] if table.totals_public else [max(table.sizes.sum() - total.sum(), 1.0)]
-        self.overall = np.append(total, rest) / (total.sum() + sum(rest))
-
-    def __call__(self, rows: Floats) -> list[Floats]:
-        cells = self.view.cells(rows)
-        found = [shares[cells] for shares in self.shares]
-        if self.models:
-            found.append(expected_labels(self.models, self.table.n_labels, rows))
-        # Nowhere zero: moments may say that any row carries any label.
-        share = self.tuning.doubt
-        return [(1 - share) * one + share * self.overall for one in found]
-
-
 def _corrected(
     view: PublicView,
     answer: Answer,
     guess: Guess,
     coordinates: list[Floats],
     tilt: Tilt,
-    guesses: _Guesses,
+    guesses: Guesses,
     which: int,
     weight: float,
     tuning: Tuning,
@@ -246,7 +222,7 @@ def _corrected(
         parts, totals = [], np.zeros_like(answer.totals)
         for X, shares in view.features.shared_chunks(_PASS_ROWS):
             u = [frames.clipped(X, k) for k in range(frames.n_classes)]
-            labels = tilt.labels(u, guesses(X)[which], shares) * shares[:, None]
+            labels = tilt.labels(u, guesses(X, shares)[which][0], shares) * shares[:, None]
             totals += np.stack([frames.totals(u[k], labels[:, k]) for k in range(len(u))])
             parts.append(moments_under(X, labels[:, : frames.n_classes]))
         if turn == tuning.corrections:

@@ -86,6 +86,23 @@ class Draws:
             self.covariances + (drawn.covariances - expected.covariances) * less,
         )
 
+    def carried(self, before: Draws, after: Draws) -> Draws:
+        """Draws of all rows, changed as those of some rows changed from ``before`` to ``after``: a class moves and stretches alike."""
+        grown = after.counts / np.maximum(before.counts, 1e-300)
+        old, new = np.linalg.cholesky(before.covariances), np.linalg.cholesky(after.covariances)
+        stretch = new @ np.linalg.inv(old)
+        off = np.einsum("skij,skj->ski", stretch, self.means - before.means)
+        covariances = stretch @ self.covariances @ np.swapaxes(stretch, -1, -2)
+        return Draws(self.counts * grown, after.means + off, covariances)
+
+    def repeated(self, often: NDArray[np.intp]) -> Draws:
+        """Draw s as ``often`` (S,) as it says."""
+        return Draws(
+            np.repeat(self.counts, often, axis=0),
+            np.repeat(self.means, often, axis=0),
+            np.repeat(self.covariances, often, axis=0),
+        )
+
     def of_classes(self, n_classes: int) -> Draws:
         """The first classes only."""
         return Draws(
@@ -103,6 +120,15 @@ def moments_under(X: Floats, labels: Floats) -> Moments:
         centred = X[used] - means[k]
         scatter[k] = (centred * labels[used, k : k + 1]).T @ centred
     return Moments(counts, means, scatter)
+
+
+def softmax_rows(score: Floats) -> tuple[Floats, Floats]:
+    """Rows on the simplex, and ln of the sums of their exponentials."""
+    top = score.max(axis=1)
+    q = np.exp(score - top[:, None])
+    z = q.sum(axis=1)
+    q /= z[:, None]
+    return q, top + np.log(z)
 
 
 def column_scale(X: Floats) -> Floats:

@@ -28,7 +28,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from privgmm.proven.label.frames import Frames
-from privgmm.proven.label.statistics import Draws, Moments
+from privgmm.proven.label.statistics import Draws, Moments, softmax_rows
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
 
@@ -109,7 +109,7 @@ class Tilt:
 
     def labels(self, coordinates: Sequence[Floats], guess: Floats, shares: Floats) -> Floats:
         """(n, L) tilted labels; a label beyond the K classes (none of them) is not bent."""
-        return _softmax(_scores(self.frames, self.slopes, coordinates, guess, shares))[0]
+        return softmax_rows(_scores(self.frames, self.slopes, coordinates, guess, shares))[0]
 
 
 def _scores(
@@ -152,7 +152,7 @@ class _Problem:
     def objective(self, slopes: Floats) -> tuple[float, Floats, Floats]:
         """Its value, its gradient (K, m), and the tilted labels."""
         frames, totals, shares = self.answer.frames, self.answer.totals, self.guess.shares
-        q, log_z = _softmax(_scores(frames, slopes, self.coordinates, self.guess.labels, shares))
+        q, log_z = softmax_rows(_scores(frames, slopes, self.coordinates, self.guess.labels, shares))
         each = [frames.totals(u, q[:, k] * shares) for k, u in enumerate(self.coordinates)]
         value = self.weight * float(log_z.sum()) - float((slopes * totals).sum())
         value += 0.5 * float((self.ridge * slopes**2).sum())
@@ -224,15 +224,6 @@ def label_covariance(left: Sequence[Floats], right: Sequence[Floats], q: Floats)
         each = [(a * (q[:, k] * ((k == j) - q[:, j]))[:, None]).T @ b for j, b in enumerate(right)]
         rows.append(np.hstack(each))
     return np.vstack(rows)
-
-
-def _softmax(score: Floats) -> tuple[Floats, Floats]:
-    """Rows on the simplex, and ln of the sums of their exponentials."""
-    top = score.max(axis=1)
-    q = np.exp(score - top[:, None])
-    z = q.sum(axis=1)
-    q /= z[:, None]
-    return q, top + np.log(z)
 
 
 def posterior_draws(

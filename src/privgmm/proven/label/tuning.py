@@ -98,6 +98,11 @@ class Tuning:
     # moments cost too much, make such a class far too wide: J 2.2 instead of 0.36 (seed 320, epsilon 4).
     missed: float = 4.0
     missed_part: float = 0.25
+    # --- classes held to the clusterings where moments are asked for (held.py) ---
+    loose: float = 2.0
+    preferred: float = 3.0
+    blamed: float = 0.1
+    doubted: float = 4.0
     # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are
     # told: labels that follow clusters or cells are not drawn independently, and one trust per class is too simple. Found by
     # simulation, on 150 to 450 tables each of bells, spikes and overlapping bells (bench/coverage.py), between what the three need.
