@@ -93,13 +93,15 @@ def missed_total(
     """
     n_classes = table.counts.shape[1]
     weight = view.shares * float(table.sizes.sum() / view.shares.sum())
-    labels = expected_labels(models, table.n_labels)[:, :n_classes]
+    likely, cells = expected_labels(models, table.n_labels), view.cells(view.rows)
+    bend = fit_bend(likely, cells, view.shares, table, tuning)
+    labels = bend.labels(likely, cells, view.shares)[:, :n_classes]
     within = weight @ (labels * (1 - labels))
     among, mean = np.zeros(n_classes), weight @ labels
     for model in models:
         sizes = np.eye(table.n_labels)[model.draws][..., :n_classes]
         totals = np.einsum("m,smk->sk", weight @ model.responsibilities, sizes)
-        among += model.share * ((totals - mean) ** 2).mean(axis=0)
+        among += model.share * ((totals - weight @ likely[:, :n_classes]) ** 2).mean(axis=0)
     noise = float((table.sigma**2).sum()) * (1 - 1 / n_classes if table.totals_public else 1.0)
     sd = np.sqrt(noise + within + among + tuning.misfit * float(weight.sum()))
     seen = table.counts.sum(axis=0)

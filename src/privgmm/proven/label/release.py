@@ -19,9 +19,11 @@ import numpy as np
 from privgmm.data.features import Features, some_rows
 from privgmm.privacy import Curator
 from privgmm.proven.label.cell_table import CellTable, count_cells
+from privgmm.proven.label.choice import choose
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
-from privgmm.proven.label.guesses import Guesses
+from privgmm.proven.label.gains import class_gains
+from privgmm.proven.label.guesses import Guesses, Way
 from privgmm.proven.label.pure import (
     label_models,
     missed_total,
@@ -30,7 +32,7 @@ from privgmm.proven.label.pure import (
 )
 from privgmm.proven.label.shapes import Labelled, label_components, label_margins
 from privgmm.proven.label.statistics import Draws, Moments, decide, moments_under
-from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws, weigh
+from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Wanted
 from privgmm.proven.objective import Objective
@@ -86,8 +88,9 @@ def release_view(
 
     table = count(budget * math.sqrt(tuning.first_share))
     left = budget * math.sqrt(1 - tuning.first_share)
-    pays = _moments_pay(view, table, left, tuning, rng)
-    if not pays and _moments_cost(view, left, tuning) < tuning.affordable_mixed:
+    cost = _moments_cost(view, left, tuning)
+    pays = cost < tuning.affordable_once + _mixed(table, tuning) * tuning.affordable_mixed
+    if not pays and cost < tuning.affordable_mixed:
         # They would if cells were mixed, and the first table, mostly noise, may only hide that they are.
         table = table.with_another(count(left * math.sqrt(tuning.second_share)))
         left *= math.sqrt(1 - tuning.second_share)
@@ -97,18 +100,7 @@ def release_view(
         told, widen = draws, tuning.widen_moments
     else:
         table = table.with_another(count(left))
-        models = label_models(view, table, tuning, rng)
-        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show, and its errors are
-        # told more widely where one does.
-        signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
-        if all(signs):
-            draws, soft = mixed_draws(view, table, tuning, rng)
-            told, widen = draws, tuning.widen_cells
-        else:
-            draws, told, soft = pure_draws(view, models, table, tuning, rng)
-            widen = tuning.widen_clusters
-            if any(signs):
-                told = Draws.together([told, mixed_draws(view, table, tuning, rng)[0]])
+        draws, told, soft, widen = _counted_draws(view, table, tuning, rng)
         labelled = Labelled(view.numbers, view.rows, view.shares, soft)
     draws, told = draws.of_classes(n_classes), told.of_classes(n_classes)
     released = decide(draws, view.whole, view.scale, objective, tuning)
@@ -153,6 +145,27 @@ def _mixed(table: CellTable, tuning: Tuning) -> float:
     return min(max((impure - tuning.impure[0]) / (tuning.impure[1] - tuning.impure[0]), 0.0), 1.0)
 
 
+def _counted_draws(
+    view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
+) -> tuple[Draws, Draws, Floats, tuple[float, ...]]:
+    """Draws for the release and for its errors, the expected labels of the view's rows, and how much wider errors are told."""
+    models = label_models(view, table, tuning, rng)
+    draws, told, soft = pure_draws(view, models, table, tuning, rng)
+    # Two signs that labels do not follow the clusters: classes whose counts mixed cells tell better are made of these where both show,
+    # and errors are told more widely where one does.
+    signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
+    if not any(signs):
+        return draws, told, soft, tuning.widen_clusters
+    cells, shares = mixed_draws(view, table, tuning, rng)
+    if not all(signs):
+        return draws, Draws.together([told, cells]), soft, tuning.widen_clusters
+    mixed = np.ones(table.n_labels, dtype=bool)
+    mixed[: view.n_classes] = class_gains(view, models, table, tuning) <= 0
+    soft = np.where(mixed, shares, soft)
+    soft /= np.maximum(soft.sum(axis=1, keepdims=True), 1e-300)
+    return draws.with_classes(mixed, cells), told.with_classes(mixed, cells), soft, tuning.widen_cells
+
+
 def _moment_draws(
     view: PublicView,
     table: CellTable,
@@ -169,24 +182,21 @@ def _moment_draws(
     weight = 1.0 if all_rows else n_units / float(shares.sum())
     models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
     guesses = Guesses(view, models, table, tuning, rng)
-    found = guesses(rows, shares)
+    bases = guesses.bases(rows, shares)
     mu = curator.remaining_mu
-    likeliest = max(found, key=lambda one: one[1])[0]
-    best_guess = likeliest[:, :n_classes] * shares[:, None]
-    frames = choose_frames(rows, best_guess, view.scale, weight, mu, tuning)
+    framed = guesses.each_class(bases)[:, :n_classes] * shares[:, None]
+    frames = choose_frames(rows, framed, view.scale, weight, mu, tuning)
     totals = (curator.answer(frames.query, mu) / frames.query.steps).reshape(n_classes, -1)
     answer = Answer(frames, totals, frames.query.sensitivity("label") / mu)
     coordinates = [frames.clipped(rows, k) for k in range(n_classes)]
-    weighed = [weigh(one, shares, coordinates, answer, weight, tuning) for one, _ in found]
-    best = int(np.argmax([w.log_evidence + e for w, (_, e) in zip(weighed, found, strict=True)]))
-    guess = weighed[best]
+    way, guess = choose(guesses, bases, shares, coordinates, answer, weight, tuning)
     tilt = fit_tilt(answer, guess, coordinates, weight, tuning)
     if all_rows:
         tilted = tilt.labels(coordinates, guess.labels, shares)
         centre = moments_under(rows, tilted[:, :n_classes] * shares[:, None])
     else:
         tilt, centre = _corrected(
-            view, answer, guess, coordinates, tilt, guesses, best, weight, tuning
+            view, answer, guess, coordinates, tilt, guesses, way, weight, tuning
         )
         tilted = tilt.labels(coordinates, guess.labels, shares)
     probe = slice(None, None, max(1, -(-rows.shape[0] // tuning.probe_rows)))
@@ -212,7 +222,7 @@ def _corrected(
     coordinates: list[Floats],
     tilt: Tilt,
     guesses: Guesses,
-    which: int,
+    way: Way,
     weight: float,
     tuning: Tuning,
 ) -> tuple[Tilt, Moments]:
@@ -222,7 +232,8 @@ def _corrected(
         parts, totals = [], np.zeros_like(answer.totals)
         for X, shares in view.features.shared_chunks(_PASS_ROWS):
             u = [frames.clipped(X, k) for k in range(frames.n_classes)]
-            labels = tilt.labels(u, guesses(X, shares)[which][0], shares) * shares[:, None]
+            likely = guesses.labels(guesses.bases(X, shares), way)
+            labels = tilt.labels(u, likely, shares) * shares[:, None]
             totals += np.stack([frames.totals(u[k], labels[:, k]) for k in range(len(u))])
             parts.append(moments_under(X, labels[:, : frames.n_classes]))
         if turn == tuning.corrections:

@@ -103,6 +103,14 @@ class Draws:
             np.repeat(self.covariances, often, axis=0),
         )
 
+    def with_classes(self, which: NDArray[np.bool_], other: Draws) -> Draws:
+        """These draws, with some classes (K,) as as many others have them."""
+        return Draws(
+            np.where(which, other.counts, self.counts),
+            np.where(which[:, None], other.means, self.means),
+            np.where(which[:, None, None], other.covariances, self.covariances),
+        )
+
     def of_classes(self, n_classes: int) -> Draws:
         """The first classes only."""
         return Draws(

@@ -33,9 +33,11 @@ class Tuning:
     # Moments are asked for if their noise is expected to cost a class less KL than this. Mixed cells:
     # tried 0.1 to 1 (label: MNIST 5 components).
     affordable_mixed: float = 0.25
-    # Pure cells: the estimate is first-order and too low where many rows are clipped, so this is small. Set, not
-    # tuned: 0.002 and 1e-4 were tried on one table only, where they made no difference.
-    affordable_pure: float = 1e-4
+    # Pure cells after the first table, which hardly says which class a cluster carries: so cheap that nothing else matters.
+    # Set, not tuned: 0.002 and 1e-4 were tried on one table only, where they made no difference.
+    affordable_once: float = 1e-4
+    # Pure cells after the second table.
+    affordable_pure: float = 0.02
     # Moments of more than so many statistics per class would take hours: 1 + d + d(d+1)/2 at d = 60.
     most_statistics: int = 2000
 
@@ -99,9 +101,6 @@ class Tuning:
     missed: float = 4.0
     missed_part: float = 0.25
     # --- classes held to the clusterings where moments are asked for (held.py) ---
-    loose: float = 2.0
-    preferred: float = 3.0
-    blamed: float = 0.1
     doubted: float = 4.0
     # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are
     # told: labels that follow clusters or cells are not drawn independently, and one trust per class is too simple. Found by
@@ -136,6 +135,8 @@ class Tuning:
     # label. Tried 0.005 to 0.1: J at epsilon 4 is 0.084, 0.094, 0.137 at 0.005, 0.02, 0.1 with 20 components of
     # MNIST (one run) and 0.036, 0.033 at 0.02, 0.1 with 5 (12 data sets).
     doubt: float = 0.02
+    # ln tau is normal around 0 with the first deviation, for classes that are held to the clusterings with the second.
+    trust_sd: tuple[float, float] = (3.0, 1.0)
     # Rows times columns times classes that the tilt is fitted to; more rows are corrected for in passes.
     tilt_cells: int = 20_000_000
     corrections: int = 3
