@@ -33,7 +33,8 @@ def choose(
         """The evidence of every class, for the table first: nothing is gained by mixed cells."""
         labels = guesses.labels(bases, way)
         guess = weigh(labels, way.held, shares, coordinates, answer, weight, tuning)
-        told = guesses.gains * (way.held | (way.base == follows))
+        told = np.maximum(guesses.gains, 0.0) if way.base == follows else np.zeros(n_labels)
+        told = np.where(way.held, guesses.gains, told)
         return told[: guess.log_evidence.size] + guess.log_evidence, way, guess
 
     def total(found: tuple[Floats, Way, Guess]) -> float:

@@ -39,7 +39,9 @@ def class_gains(
         unsure = ((told - expected) ** 2).mean(axis=0) + per_cell(likely * (1 - likely))
         variance = variance + model.share * unsure
     follow = -((table.counts - expected) ** 2 / variance + np.log(variance)) / 2
-    return np.asarray((follow - _mixed_cells(table, noise, tuning)).sum(axis=0))
+    gains = (follow - _mixed_cells(table, noise, tuning)).sum(axis=0)
+    # Counts that add up to public sizes tell one class less than there are.
+    return np.asarray(gains * (1 - 1 / n_classes) if table.totals_public else gains)
 
 
 def _mixed_cells(table: CellTable, noise: Floats, tuning: Tuning) -> Floats:

@@ -203,6 +203,6 @@ def _refits(
         code = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)
         weight = rng.gamma(tuning.bootstrap, 1 / tuning.bootstrap, (X.shape[0], 1))
         drawn = one[code] * shares[:, None]
-        weighed.append(moments_under(X, drawn * weight))
         plain.append(moments_under(X, drawn))
+        weighed.append(moments_under(X, drawn * weight).counted_as(plain[-1].counts))
     return weighed, plain

@@ -38,6 +38,11 @@ class Moments:
         miss = self.means - means
         return self.scatter + self.counts[:, None, None] * miss[:, :, None] * miss[:, None, :]
 
+    def counted_as(self, counts: Floats) -> Moments:
+        """The same means and covariances of other numbers of rows (K,)."""
+        times = counts / np.maximum(self.counts, 1e-300)
+        return Moments(counts, self.means, self.scatter * times[:, None, None])
+
     def merged(self, groups: NDArray[np.intp], n_groups: int) -> Moments:
         """Component m becomes part of class groups[m]."""
         B = np.eye(n_groups)[groups]
