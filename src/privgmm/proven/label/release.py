@@ -89,7 +89,7 @@ def release_view(
     table = count(budget * math.sqrt(tuning.first_share))
     left = budget * math.sqrt(1 - tuning.first_share)
     cost = _moments_cost(view, left, tuning)
-    pays = cost < tuning.affordable_once + _mixed(table, tuning) * tuning.affordable_mixed
+    pays = cost < tuning.affordable_once or _mixed_pay(view, table, cost, tuning, rng)
     if not pays and cost < tuning.affordable_mixed:
         # They would if cells were mixed, and the first table, mostly noise, may only hide that they are.
         table = table.with_another(count(left * math.sqrt(tuning.second_share)))
@@ -118,7 +118,7 @@ def _moments_pay(
 ) -> bool:
     """Whether a moment round is expected to tell more than another table."""
     cost = _moments_cost(view, mu, tuning)
-    if cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed:
+    if cost < tuning.affordable_pure or _mixed_pay(view, table, cost, tuning, rng):
         return True
     if cost >= tuning.affordable_mixed:
         return False
@@ -128,6 +128,25 @@ def _moments_pay(
         min(model.excess for model in models) > tuning.refuted
         or missed_total(view, models, table, tuning) > tuning.missed
     )
+
+
+def _mixed_pay(
+    view: PublicView, table: CellTable, cost: float, tuning: Tuning, rng: np.random.Generator
+) -> bool:
+    """Whether cells are so mixed that moments pay at this cost."""
+    if cost >= _mixed(table, tuning) * tuning.affordable_mixed:
+        return False
+    # Noise alone makes cells look mixed now and then, which only matters where moments are dear: clusterings that tell the counts better
+    # than mixed cells contradict it.
+    return cost < tuning.affordable_pure or not _followed(view, table, tuning, rng)
+
+
+def _followed(
+    view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
+) -> bool:
+    """Whether labels that follow clusterings tell the counts of all classes together better than mixed cells."""
+    models = label_models(view, table, tuning, rng)
+    return float(class_gains(view, models, table, tuning).sum()) > 0
 
 
 def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
@@ -151,19 +170,24 @@ def _counted_draws(
     """Draws for the release and for its errors, the expected labels of the view's rows, and how much wider errors are told."""
     models = label_models(view, table, tuning, rng)
     draws, told, soft = pure_draws(view, models, table, tuning, rng)
-    # Two signs that labels do not follow the clusters: classes whose counts mixed cells tell better are made of these where both show,
-    # and errors are told more widely where one does.
+    # Signs that labels do not follow the clusters: where all show, classes whose counts mixed cells tell better are made of these, and
+    # errors are told more widely where one does.
+    gains = class_gains(view, models, table, tuning)
     signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
     if not any(signs):
         return draws, told, soft, tuning.widen_clusters
     cells, shares = mixed_draws(view, table, tuning, rng)
-    if not all(signs):
+    if not all(signs) or gains.sum() > 0:
         return draws, Draws.together([told, cells]), soft, tuning.widen_clusters
-    mixed = np.ones(table.n_labels, dtype=bool)
-    mixed[: view.n_classes] = class_gains(view, models, table, tuning) <= 0
+    mixed = np.append(gains <= 0, [True] * (table.n_labels - gains.size))
     soft = np.where(mixed, shares, soft)
     soft /= np.maximum(soft.sum(axis=1, keepdims=True), 1e-300)
-    return draws.with_classes(mixed, cells), told.with_classes(mixed, cells), soft, tuning.widen_cells
+    return (
+        draws.with_classes(mixed, cells),
+        told.with_classes(mixed, cells),
+        soft,
+        tuning.widen_cells,
+    )
 
 
 def _moment_draws(
@@ -180,7 +204,9 @@ def _moment_draws(
     rows, shares = view.features.shared_at(numbers)
     all_rows = rows.shape[0] == view.features.n_rows
     weight = 1.0 if all_rows else n_units / float(shares.sum())
-    models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
+    # Where cells are surely mixed, clusterings are weighed only if that takes no pass over all rows.
+    few = view.rows.shape[0] == view.features.n_rows
+    models = label_models(view, table, tuning, rng) if few or _mixed(table, tuning) < 1 else []
     guesses = Guesses(view, models, table, tuning, rng)
     bases = guesses.bases(rows, shares)
     mu = curator.remaining_mu
