@@ -2,8 +2,9 @@
 
 1. Count labels per public cell with a part of the budget.
 2. Moments, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
-   classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
-   Else the same cells are counted again, and labels follow a clustering, or the cells if those are mixed (pure.py).
+   classes as the table shows them, noisy class moments in them (frames.py), a guess of the labels that table and moments together choose, class
+   by class (choice.py), and labels bent to agree (tilt.py).
+   Else the same cells are counted again, and labels follow a clustering and the counts, or the cells if those are mixed (pure.py).
 3. Posterior draws of (eq2)'s values become a release (statistics.py) and its uncertainty.
 4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
 With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
@@ -141,9 +142,7 @@ def _mixed_pay(
     return cost < tuning.affordable_pure or not _followed(view, table, tuning, rng)
 
 
-def _followed(
-    view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
-) -> bool:
+def _followed(view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator) -> bool:
     """Whether labels that follow clusterings tell the counts of all classes together better than mixed cells."""
     models = label_models(view, table, tuning, rng)
     return float(class_gains(view, models, table, tuning).sum()) > 0

@@ -153,7 +153,9 @@ class _Problem:
     def objective(self, slopes: Floats) -> tuple[float, Floats, Floats]:
         """Its value, its gradient (K, m), and the tilted labels."""
         frames, totals, shares = self.answer.frames, self.answer.totals, self.guess.shares
-        q, log_z = softmax_rows(_scores(frames, slopes, self.coordinates, self.guess.labels, shares))
+        q, log_z = softmax_rows(
+            _scores(frames, slopes, self.coordinates, self.guess.labels, shares)
+        )
         each = [frames.totals(u, q[:, k] * shares) for k, u in enumerate(self.coordinates)]
         value = self.weight * float(log_z.sum()) - float((slopes * totals).sum())
         value += 0.5 * float((self.ridge * slopes**2).sum())
