@@ -203,9 +203,7 @@ def _moment_draws(
     rows, shares = view.features.shared_at(numbers)
     all_rows = rows.shape[0] == view.features.n_rows
     weight = 1.0 if all_rows else n_units / float(shares.sum())
-    # Where cells are surely mixed, clusterings are weighed only if that takes no pass over all rows.
-    few = view.rows.shape[0] == view.features.n_rows
-    models = label_models(view, table, tuning, rng) if few or _mixed(table, tuning) < 1 else []
+    models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
     guesses = Guesses(view, models, table, tuning, rng)
     bases = guesses.bases(rows, shares)
     mu = curator.remaining_mu
