@@ -16,9 +16,12 @@ from privgmm.model import Mixture, fit, kl_divergence
 from privgmm.model.uncertainty import KINDS
 from privgmm.privacy import Curator, SeededNoise
 from privgmm.proven.label import public_view, release_label, release_view
+from privgmm.proven.label.cell_table import CellTable
 from privgmm.proven.label.clusterings import PublicView
+from privgmm.proven.label.pure import label_models, pure_draws
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.objective import Objective
+from privgmm.reproduce.harness.experiment import stream
 
 DELTA = 1e-5
 
@@ -308,3 +311,57 @@ def test_a_small_class_inside_a_large_one_is_neither_lost_nor_put_in_one_place()
     assert np.abs(sure.weights - fitted.weights).sum() / 2 < 0.01
     hidden = [sum(both(released(X, y, 5, 0.5, seed, view=view)[0], fitted)) for seed in range(3)]
     assert max(hidden) < 4.0
+
+
+def two_mixed_classes_beside_flat_ones(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Four clusters, one of them flat; the rows of the last carry one of two labels by chance."""
+    rng = np.random.default_rng([9, seed])
+    cluster = rng.choice(4, 2000, p=[0.1, 0.3, 0.3, 0.3])
+    X = rng.standard_normal((2000, 3))
+    X[cluster == 0] *= [1, 0.05, 0.05]
+    X += 8 * np.eye(4)[:, :3][cluster]
+    y = cluster.copy()
+    y[(cluster == 3) & (rng.random(2000) < 0.5)] = 2
+    return X, y
+
+
+def test_classes_that_are_mixed_do_not_spoil_those_that_follow_their_clusters() -> None:
+    """A fault of session 7: one refuted pair sent all classes to moments, which made the flat one far too wide (J 2 to 20)."""
+    for seed in range(2):
+        X, y = two_mixed_classes_beside_flat_ones(seed)
+        view, fitted = public_view(X, 4), fit(X, y)
+        for epsilon in (4.0, 16.0):
+            mixture, curator = released(X, y, 4, epsilon, seed, view=view)
+            assert curator.mechanisms[-1].query.startswith("class moments")
+            assert sum(both(mixture, fitted)) < 0.1
+
+
+def test_clusters_that_overlap_are_told_apart_by_counts_and_moments() -> None:
+    """The results page's trial 19: two classes overlap and a third is flat. J was 9 to 37 at epsilon 4 and 8."""
+    X, y = datasets.synthetic(1000, 5, 3, seed=stream(42, "synthetic", 19))
+    view, fitted = public_view(X, 5), fit(X, y)
+    for epsilon, most in ((4.0, 0.1), (8.0, 0.02)):
+        found = [sum(both(released(X, y, 5, epsilon, s, view=view)[0], fitted)) for s in range(3)]
+        assert max(found) < most
+
+
+def test_noise_that_makes_cells_look_mixed_is_contradicted_by_clusterings() -> None:
+    """The same table; this noise at epsilon 0.5 sent it to moments, with J 66."""
+    X, y = datasets.synthetic(1000, 5, 3, seed=stream(42, "synthetic", 19))
+    mixture, _ = released(X, y, 5, 0.5, 1002)
+    assert sum(both(mixture, fit(X, y))) < 3.0
+
+
+def test_random_weights_of_rows_leave_their_number_alone() -> None:
+    """Three rows that weighed as much as five had a covariance of nearly nothing, and the release with it (J up to 42)."""
+    X, y = datasets.synthetic(n=300, n_classes=3, dim=2, seed=1)
+    view = public_view(X, 3)
+    counts = np.zeros((view.sizes.size, 3))
+    np.add.at(counts, (view.cells(view.rows), y), 1)
+    table = CellTable(counts, view.sizes, np.full(view.sizes.size, 2.0), totals_public=True)
+    rng = np.random.default_rng(0)
+    models = label_models(view, table, TUNING, rng)
+    guarded, plain, soft = pure_draws(view, models, table, TUNING, rng)
+    np.testing.assert_allclose(guarded.counts, plain.counts)
+    assert not np.allclose(guarded.means, plain.means)
+    np.testing.assert_allclose(soft.sum(axis=1), 1)

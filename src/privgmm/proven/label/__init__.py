@@ -5,9 +5,13 @@
 3. ``release.py``      from the noisy table: do moments pay, or another table? then a release of draws
 4. ``pure.py``         another table: draws of labels that follow a clustering, from
    ``assignments.py``  which class each component carries (Gibbs sampling), and how plausible such classes look
+   ``counted.py``      such labels bent, cell by cell, until they agree with the noisy counts
+   ``gains.py``        how much better than mixed cells they tell the counts of each class
 5. ``frames.py``       moments: per class an ellipsoid, chosen from the table, in which rows are clipped
-   ``tilt.py``         soft labels from the cells, bent until they agree with the noisy moments, and draws
-                       around them: what noise, clipping and the cells leave open
+   ``guesses.py``      soft labels by the table in several ways: a class is held to the clusterings, or doubted
+   ``choice.py``       the guess that table and moments together make likeliest
+   ``tilt.py``         its soft labels bent until they agree with the noisy moments, and draws
+                       around them: what noise, clipping and the guess leave open
 6. ``statistics.py``   class moments under soft labels, and one Gaussian per class from the draws, balanced or as the paper has it
 7. ``shapes.py``       the shape of every column, or several Gaussians per class, from rows under soft labels
 ``tuning.py`` holds every number that was tuned.

@@ -14,6 +14,7 @@ from scipy.special import chdtrc, ndtri, softmax
 from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_posteriors, reweighted
 from privgmm.proven.label.cell_table import CellTable, share_draws
 from privgmm.proven.label.clusterings import Clustering, PublicView
+from privgmm.proven.label.counted import fit_bend
 from privgmm.proven.label.statistics import Draws, Moments, Rows, moments_under
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
@@ -96,13 +97,15 @@ def missed_total(
     """
     n_classes = table.counts.shape[1]
     weight = view.shares * float(table.sizes.sum() / view.shares.sum())
-    labels = expected_labels(models, table.n_labels)[:, :n_classes]
+    likely, cells = expected_labels(models, table.n_labels), view.cells(view.rows)
+    bend = fit_bend(likely, cells, view.shares, table, tuning)
+    labels = bend.labels(likely, cells, view.shares)[:, :n_classes]
     within = weight @ (labels * (1 - labels))
     among, mean = np.zeros(n_classes), weight @ labels
     for model in models:
         sizes = np.eye(table.n_labels)[model.draws][..., :n_classes]
         totals = np.einsum("m,smk->sk", weight @ model.responsibilities, sizes)
-        among += model.share * ((totals - mean) ** 2).mean(axis=0)
+        among += model.share * ((totals - weight @ likely[:, :n_classes]) ** 2).mean(axis=0)
     noise = float((table.sigma**2).sum()) * (1 - 1 / n_classes if table.totals_public else 1.0)
     sd = np.sqrt(noise + within + among + tuning.misfit * float(weight.sum()))
     seen = table.counts.sum(axis=0)
@@ -113,44 +116,50 @@ def missed_total(
 def pure_draws(
     view: PublicView,
     models: list[LabelModel],
-    n_labels: int,
+    table: CellTable,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> tuple[Draws, Draws]:
-    """Draws of (eq2): a model by its share, an assignment, labels y_n ~ r_n B, and their fit.
+) -> tuple[Draws, Draws, Floats]:
+    """Draws of (eq2): a model by its share, an assignment, labels r_n B bent to the table, one drawn for each row, and their fit.
 
     The first draws weigh rows at random, which guards the release against small classes; the second do not: they
-    are what (eq2) would give on this very table, and tell how far off the release may be.
+    are what (eq2) would give on this very table, and tell how far off the release may be. Third come the expected labels
+    (n, L) of the view's rows.
     """
     picks = rng.choice(len(models), tuning.draws, p=[model.share for model in models])
-    rows, shares = view.rows, view.shares
+    rows, shares, cells = view.rows, view.shares, view.cells(view.rows)
     few = rows.shape[0] == view.features.n_rows
     guarded: list[Draws] = []
     plain: list[Draws] = []
+    expected = np.zeros((rows.shape[0], table.n_labels))
     for j in np.unique(picks):
         draws, model, R = models[j].draws, models[j].clustering, models[j].responsibilities
         chosen = draws[rng.integers(0, len(draws), int((picks == j).sum()))]
-        weighed, drawn = _refits(rows, shares, R, chosen, n_labels, tuning, rng)
-        told = Draws.of(drawn, view.scale)
+        chosen, often = np.unique(chosen, axis=0, return_counts=True)
+        likely = [R @ np.eye(table.n_labels)[z] for z in chosen]
+        bent = [fit_bend(p, cells, shares, table, tuning).labels(p, cells, shares) for p in likely]
+        expected += np.einsum("s,snl->nl", often / tuning.draws, bent)
+        fits = [_refits(rows, shares, q, s, tuning, rng) for q, s in zip(bent, often, strict=True)]
+        told = Draws.of([fit for _, drawn in fits for fit in drawn], view.scale)
         if few:
-            guarded.append(Draws.of(weighed, view.scale))
+            guarded.append(Draws.of([fit for weighed, _ in fits for fit in weighed], view.scale))
             plain.append(told)
             continue
-        # So many rows that drawing labels adds nothing to the release: sums of the components' moments. What it adds to
-        # the errors is seen on some of the rows.
+        # So many rows that drawing labels adds nothing to the release: sums of the components' moments, moved as bending moves those
+        # of some of the rows. What drawing adds to the errors is seen on these rows, too.
         parts = [
             moments_under(x, model.responsibilities(x) * w[:, None])
             for x, w in view.features.shared_chunks()
         ]
-        each, some = (
-            Moments.total(parts),
-            moments_under(rows, R * shares[:, None]),
-        )
-        whole = Draws.of([each.merged(z, n_labels) for z in chosen], view.scale)
-        part = Draws.of([some.merged(z, n_labels) for z in chosen], view.scale)
+        each, some = Moments.total(parts), moments_under(rows, R * shares[:, None])
+        whole = Draws.of([each.merged(z, table.n_labels) for z in chosen], view.scale)
+        before = Draws.of([some.merged(z, table.n_labels) for z in chosen], view.scale)
+        after = Draws.of([moments_under(rows, q * shares[:, None]) for q in bent], view.scale)
+        whole = whole.carried(before, after).repeated(often)
         guarded.append(whole)
-        plain.append(whole.moved_as(part, told, view.features.n_units / float(shares.sum())))
-    return Draws.together(guarded), Draws.together(plain)
+        times = view.features.n_units / float(shares.sum())
+        plain.append(whole.moved_as(after.repeated(often), told, times))
+    return Draws.together(guarded), Draws.together(plain), expected
 
 
 def mixed_draws(
@@ -186,19 +195,18 @@ def mixed_draws(
 def _refits(
     X: Floats,
     shares: Floats,
-    responsibilities: Floats,
-    draws: Assignments,
-    n_labels: int,
+    labels: Floats,
+    draws: int,
     tuning: Tuning,
     rng: np.random.Generator,
 ) -> tuple[list[Moments], list[Moments]]:
-    """Count, mean and covariance of every class, once per drawn assignment (S, M): rows weighed at random, and not."""
-    cumulative = responsibilities.cumsum(axis=1)[:, :-1]
+    """Count, mean and covariance of every class, as often as labels are drawn from (n, L): rows weighed at random, and not."""
+    cumulative, one = labels.cumsum(axis=1)[:, :-1], np.eye(labels.shape[1])
     weighed, plain, held = [], [], Rows(X)
-    for z in draws:
-        component = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)
+    for _ in range(draws):
+        code = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)
         weight = rng.gamma(tuning.bootstrap, 1 / tuning.bootstrap, (X.shape[0], 1))
-        labels = np.eye(n_labels)[z[component]] * shares[:, None]
-        weighed.append(held.under(labels * weight))
-        plain.append(held.under(labels))
+        drawn = one[code] * shares[:, None]
+        plain.append(held.under(drawn))
+        weighed.append(held.under(drawn * weight).counted_as(plain[-1].counts))
     return weighed, plain

@@ -2,8 +2,9 @@
 
 1. Count labels per public cell with a part of the budget.
 2. Moments, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
-   classes as the table shows them, noisy class moments in them, and labels bent to agree (tilt.py).
-   Else the same cells are counted again, and labels follow a clustering, or the cells if those are mixed (pure.py).
+   classes as the table shows them, noisy class moments in them (frames.py), a guess of the labels that table and moments together choose, class
+   by class (choice.py), and labels bent to agree (tilt.py).
+   Else the same cells are counted again, and labels follow a clustering and the counts, or the cells if those are mixed (pure.py).
 3. Posterior draws of (eq2)'s values become a release (statistics.py) and its uncertainty.
 4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
 With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
@@ -18,11 +19,13 @@ import numpy as np
 
 from privgmm.data.features import Features, some_rows
 from privgmm.privacy import Curator
-from privgmm.proven.label.cell_table import CellTable, class_shares, count_cells
+from privgmm.proven.label.cell_table import CellTable, count_cells
+from privgmm.proven.label.choice import choose
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
+from privgmm.proven.label.gains import class_gains
+from privgmm.proven.label.guesses import Guesses, Way
 from privgmm.proven.label.pure import (
-    expected_labels,
     label_models,
     missed_total,
     mixed_draws,
@@ -30,7 +33,7 @@ from privgmm.proven.label.pure import (
 )
 from privgmm.proven.label.shapes import Labelled, label_components, label_margins
 from privgmm.proven.label.statistics import Draws, Moments, decide, moments_under
-from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws, weigh
+from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Wanted
 from privgmm.proven.objective import Objective
@@ -86,8 +89,9 @@ def release_view(
 
     table = count(budget * math.sqrt(tuning.first_share))
     left = budget * math.sqrt(1 - tuning.first_share)
-    pays = _moments_pay(view, table, left, tuning, rng)
-    if not pays and _moments_cost(view, left, tuning) < tuning.affordable_mixed:
+    cost = _moments_cost(view, left, tuning)
+    pays = cost < tuning.affordable_once or _mixed_pay(view, table, cost, tuning, rng)
+    if not pays and cost < tuning.affordable_mixed:
         # They would if cells were mixed, and the first table, mostly noise, may only hide that they are.
         table = table.with_another(count(left * math.sqrt(tuning.second_share)))
         left *= math.sqrt(1 - tuning.second_share)
@@ -97,19 +101,7 @@ def release_view(
         told, widen = draws, tuning.widen_moments
     else:
         table = table.with_another(count(left))
-        models = label_models(view, table, tuning, rng)
-        # Two signs that labels do not follow the clusters: the release is made of mixed cells where both show, and its errors are
-        # told more widely where one does.
-        signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
-        if all(signs):
-            draws, soft = mixed_draws(view, table, tuning, rng)
-            told, widen = draws, tuning.widen_cells
-        else:
-            draws, told = pure_draws(view, models, table.n_labels, tuning, rng)
-            soft = expected_labels(models, table.n_labels)
-            widen = tuning.widen_clusters
-            if any(signs):
-                told = Draws.together([told, mixed_draws(view, table, tuning, rng)[0]])
+        draws, told, soft, widen = _counted_draws(view, table, tuning, rng)
         labelled = Labelled(view.numbers, view.rows, view.shares, soft)
     draws, told = draws.of_classes(n_classes), told.of_classes(n_classes)
     released = decide(draws, view.whole, view.scale, objective, tuning)
@@ -127,7 +119,7 @@ def _moments_pay(
 ) -> bool:
     """Whether a moment round is expected to tell more than another table."""
     cost = _moments_cost(view, mu, tuning)
-    if cost < tuning.affordable_pure + _mixed(table, tuning) * tuning.affordable_mixed:
+    if cost < tuning.affordable_pure or _mixed_pay(view, table, cost, tuning, rng):
         return True
     if cost >= tuning.affordable_mixed:
         return False
@@ -137,6 +129,23 @@ def _moments_pay(
         min(model.excess for model in models) > tuning.refuted
         or missed_total(view, models, table, tuning) > tuning.missed
     )
+
+
+def _mixed_pay(
+    view: PublicView, table: CellTable, cost: float, tuning: Tuning, rng: np.random.Generator
+) -> bool:
+    """Whether cells are so mixed that moments pay at this cost."""
+    if cost >= _mixed(table, tuning) * tuning.affordable_mixed:
+        return False
+    # Noise alone makes cells look mixed now and then, which only matters where moments are dear: clusterings that tell the counts better
+    # than mixed cells contradict it.
+    return cost < tuning.affordable_pure or not _followed(view, table, tuning, rng)
+
+
+def _followed(view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator) -> bool:
+    """Whether labels that follow clusterings tell the counts of all classes together better than mixed cells."""
+    models = label_models(view, table, tuning, rng)
+    return float(class_gains(view, models, table, tuning).sum()) > 0
 
 
 def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
@@ -154,6 +163,32 @@ def _mixed(table: CellTable, tuning: Tuning) -> float:
     return min(max((impure - tuning.impure[0]) / (tuning.impure[1] - tuning.impure[0]), 0.0), 1.0)
 
 
+def _counted_draws(
+    view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
+) -> tuple[Draws, Draws, Floats, tuple[float, ...]]:
+    """Draws for the release and for its errors, the expected labels of the view's rows, and how much wider errors are told."""
+    models = label_models(view, table, tuning, rng)
+    draws, told, soft = pure_draws(view, models, table, tuning, rng)
+    # Signs that labels do not follow the clusters: where all show, classes whose counts mixed cells tell better are made of these, and
+    # errors are told more widely where one does.
+    gains = class_gains(view, models, table, tuning)
+    signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
+    if not any(signs):
+        return draws, told, soft, tuning.widen_clusters
+    cells, shares = mixed_draws(view, table, tuning, rng)
+    if not all(signs) or gains.sum() > 0:
+        return draws, Draws.together([told, cells]), soft, tuning.widen_clusters
+    mixed = np.append(gains <= 0, [True] * (table.n_labels - gains.size))
+    soft = np.where(mixed, shares, soft)
+    soft /= np.maximum(soft.sum(axis=1, keepdims=True), 1e-300)
+    return (
+        draws.with_classes(mixed, cells),
+        told.with_classes(mixed, cells),
+        soft,
+        tuning.widen_cells,
+    )
+
+
 def _moment_draws(
     view: PublicView,
     table: CellTable,
@@ -168,24 +203,23 @@ def _moment_draws(
     rows, shares = view.features.shared_at(numbers)
     all_rows = rows.shape[0] == view.features.n_rows
     weight = 1.0 if all_rows else n_units / float(shares.sum())
-    guesses = _Guesses(view, table, tuning, rng)
-    labels = guesses(rows)
+    models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
+    guesses = Guesses(view, models, table, tuning, rng)
+    bases = guesses.bases(rows, shares)
     mu = curator.remaining_mu
-    best_guess = labels[-1][:, :n_classes] * shares[:, None]
-    frames = choose_frames(rows, best_guess, view.scale, weight, mu, tuning)
+    framed = guesses.each_class(bases)[:, :n_classes] * shares[:, None]
+    frames = choose_frames(rows, framed, view.scale, weight, mu, tuning)
     totals = (curator.answer(frames.query, mu) / frames.query.steps).reshape(n_classes, -1)
     answer = Answer(frames, totals, frames.query.sensitivity("label") / mu)
     coordinates = [frames.clipped(rows, k) for k in range(n_classes)]
-    weighed = [weigh(one, shares, coordinates, answer, weight, tuning) for one in labels]
-    best = int(np.argmax([one.log_evidence for one in weighed]))
-    guess = weighed[best]
+    way, guess = choose(guesses, bases, shares, coordinates, answer, weight, tuning)
     tilt = fit_tilt(answer, guess, coordinates, weight, tuning)
     if all_rows:
         tilted = tilt.labels(coordinates, guess.labels, shares)
         centre = moments_under(rows, tilted[:, :n_classes] * shares[:, None])
     else:
         tilt, centre = _corrected(
-            view, answer, guess, coordinates, tilt, guesses, best, weight, tuning
+            view, answer, guess, coordinates, tilt, guesses, way, weight, tuning
         )
         tilted = tilt.labels(coordinates, guess.labels, shares)
     probe = slice(None, None, max(1, -(-rows.shape[0] // tuning.probe_rows)))
@@ -204,39 +238,14 @@ def _moment_draws(
     return draws, Labelled(numbers, rows, shares, tilted)
 
 
-class _Guesses:
-    """Soft labels of any rows by the noisy table alone, in several ways."""
-
-    def __init__(
-        self, view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
-    ) -> None:
-        self.view, self.table, self.tuning = view, table, tuning
-        # Class shares of the cells as they are, and of every clustering whose common refinement they are.
-        groups = [np.arange(view.cells.n_cells), *view.cells.codes().T]
-        self.shares = [class_shares(table.grouped(g), tuning, rng)[g] for g in groups]
-        self.models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
-        total = np.maximum(table.counts.sum(axis=0), 1.0)
-        rest = [] if table.totals_public else [max(table.sizes.sum() - total.sum(), 1.0)]
-        self.overall = np.append(total, rest) / (total.sum() + sum(rest))
-
-    def __call__(self, rows: Floats) -> list[Floats]:
-        cells = self.view.cells(rows)
-        found = [shares[cells] for shares in self.shares]
-        if self.models:
-            found.append(expected_labels(self.models, self.table.n_labels, rows))
-        # Nowhere zero: moments may say that any row carries any label.
-        share = self.tuning.doubt
-        return [(1 - share) * one + share * self.overall for one in found]
-
-
 def _corrected(
     view: PublicView,
     answer: Answer,
     guess: Guess,
     coordinates: list[Floats],
     tilt: Tilt,
-    guesses: _Guesses,
-    which: int,
+    guesses: Guesses,
+    way: Way,
     weight: float,
     tuning: Tuning,
 ) -> tuple[Tilt, Moments]:
@@ -246,7 +255,8 @@ def _corrected(
         parts, totals = [], np.zeros_like(answer.totals)
         for X, shares in view.features.shared_chunks(_PASS_ROWS):
             u = [frames.clipped(X, k) for k in range(frames.n_classes)]
-            labels = tilt.labels(u, guesses(X)[which], shares) * shares[:, None]
+            likely = guesses.labels(guesses.bases(X, shares), way)
+            labels = tilt.labels(u, likely, shares) * shares[:, None]
             totals += np.stack([frames.totals(u[k], labels[:, k]) for k in range(len(u))])
             parts.append(moments_under(X, labels[:, : frames.n_classes]))
         if turn == tuning.corrections:

@@ -42,6 +42,11 @@ class Moments:
         miss = self.means - means
         return self.scatter + self.counts[:, None, None] * miss[:, :, None] * miss[:, None, :]
 
+    def counted_as(self, counts: Floats) -> Moments:
+        """The same means and covariances of other numbers of rows (K,)."""
+        times = counts / np.maximum(self.counts, 1e-300)
+        return Moments(counts, self.means, self.scatter * times[:, None, None])
+
     def merged(self, groups: NDArray[np.intp], n_groups: int) -> Moments:
         """Component m becomes part of class groups[m]."""
         B = np.eye(n_groups)[groups]
@@ -88,6 +93,31 @@ class Draws:
             self.counts + (drawn.counts - expected.counts) * np.sqrt(times),
             self.means + (drawn.means - expected.means) * less,
             self.covariances + (drawn.covariances - expected.covariances) * less,
+        )
+
+    def carried(self, before: Draws, after: Draws) -> Draws:
+        """Draws of all rows, changed as those of some rows changed from ``before`` to ``after``: a class moves and stretches alike."""
+        grown = after.counts / np.maximum(before.counts, 1e-300)
+        old, new = np.linalg.cholesky(before.covariances), np.linalg.cholesky(after.covariances)
+        stretch = new @ np.linalg.inv(old)
+        off = np.einsum("skij,skj->ski", stretch, self.means - before.means)
+        covariances = stretch @ self.covariances @ np.swapaxes(stretch, -1, -2)
+        return Draws(self.counts * grown, after.means + off, covariances)
+
+    def repeated(self, often: NDArray[np.intp]) -> Draws:
+        """Draw s as ``often`` (S,) as it says."""
+        return Draws(
+            np.repeat(self.counts, often, axis=0),
+            np.repeat(self.means, often, axis=0),
+            np.repeat(self.covariances, often, axis=0),
+        )
+
+    def with_classes(self, which: NDArray[np.bool_], other: Draws) -> Draws:
+        """These draws, with some classes (K,) as as many others have them."""
+        return Draws(
+            np.where(which, other.counts, self.counts),
+            np.where(which[:, None], other.means, self.means),
+            np.where(which[:, None, None], other.covariances, self.covariances),
         )
 
     def of_classes(self, n_classes: int) -> Draws:
@@ -141,6 +171,15 @@ class Rows:
 def moments_under(X: Floats, labels: Floats) -> Moments:
     """Of rows X (n, d) under soft labels (n, K)."""
     return Rows(X).under(labels)
+
+
+def softmax_rows(score: Floats) -> tuple[Floats, Floats]:
+    """Rows on the simplex, and ln of the sums of their exponentials."""
+    top = score.max(axis=1)
+    q = np.exp(score - top[:, None])
+    z = q.sum(axis=1)
+    q /= z[:, None]
+    return q, top + np.log(z)
 
 
 def column_scale(X: Floats) -> Floats:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
@@ -47,14 +48,14 @@ class Guess:
     shares : (n,) w_n, how much each row counts
     trust : (K,) tau
     curvature : (K, m, m) variance of the totals of labels drawn from the guess
-    log_evidence : of the answer under this guess
+    log_evidence : (K,) of the answer under this guess, by class
     """
 
     labels: Floats
     shares: Floats
     trust: Floats
     curvature: Floats
-    log_evidence: float
+    log_evidence: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,7 @@ class Answer:
 
 def weigh(
     labels: Floats,
+    held: NDArray[np.bool_],
     shares: Floats,
     coordinates: Sequence[Floats],
     answer: Answer,
@@ -76,29 +78,30 @@ def weigh(
 ) -> Guess:
     """tau and evidence of a guess: T ~ N(phi^T q0, sigma^2 I + C / tau), C the variance of labels ~ q0.
 
-    labels (n, L), shares (n,) and coordinates (K arrays (n, d)) are of rows that stand for ``weight`` rows each.
+    labels (n, L), shares (n,) and coordinates (K arrays (n, d)) are of rows that stand for ``weight`` rows each;
+    ``held`` (L,) says which labels follow clusters.
     """
     n = labels.shape[0]
     probe = slice(None, None, max(1, -(-n // tuning.probe_rows)))
-    trust, curvature, evidence = np.empty(len(coordinates)), [], 0.0
+    trust, evidence = np.empty((2, len(coordinates)))
+    curvature = []
     for k, u in enumerate(coordinates):
         q = labels[probe, k]
         phi = answer.frames.contributions(u[probe])
         spread = weight * n / q.size * q * (1 - q) * shares[probe] ** 2
         C = (phi * spread[:, None]).T @ phi
         gap = answer.totals[k] - weight * answer.frames.totals(u, labels[:, k] * shares)
-        trust[k], fit = _trust(gap, C, answer.sigma)
-        evidence += fit
+        trust[k], evidence[k] = _trust(gap, C, answer.sigma, tuning.trust_sd[int(held[k])])
         curvature.append(C)
     return Guess(labels, shares, trust, np.array(curvature), evidence)
 
 
-def _trust(gap: Floats, C: Floats, sigma: float) -> tuple[float, float]:
-    """The tau of gap ~ N(0, sigma^2 I + C / tau) with the largest posterior, and its log."""
+def _trust(gap: Floats, C: Floats, sigma: float, sd: float) -> tuple[float, float]:
+    """The tau of gap ~ N(0, sigma^2 I + C / tau) with the largest posterior, and its log; ln tau is N(0, sd^2)."""
     spread, axes = np.linalg.eigh(C)
     variance = sigma**2 + np.maximum(spread, 0.0)[:, None] / _TAUS
     fit = -0.5 * ((axes.T @ gap)[:, None] ** 2 / variance + np.log(variance)).sum(axis=0)
-    fit -= 0.5 * (np.log(_TAUS) / _TAU_SD) ** 2
+    fit -= 0.5 * (np.log(_TAUS) / sd) ** 2
     best = int(np.argmax(fit))
     return float(_TAUS[best]), float(fit[best])
 
