@@ -25,8 +25,9 @@ _DOUBT = 0.3
 _UNEVEN = 0.5
 # A class is expected to fit its frame: its eigenvalues there are thought within this of the law's size.
 _EXPECTED = 0.5
-# Two rounds contradict one another if they differ by so many standard deviations along the direction in which they differ most.
-_SURELY = 5.0
+# Two rounds contradict one another if, along the direction in which they differ most, they do by so many standard deviations more
+# than noise alone would.
+_SURELY = 4.0
 # Turns of the fixed point: the covariance whose clipped rows have the second moment that was seen.
 _TURNS = 6
 
@@ -66,7 +67,9 @@ def doubted(rounds: tuple[Moments, ...]) -> tuple[Moments, ...]:
         for other in rounds:
             if other is not r:
                 error = np.maximum(error, _contradiction(r, other))
-        out.append(replace(r, second_sd=np.hypot(r.second_sd, np.where(error > r.second_sd, error, 0.0))))
+        out.append(
+            replace(r, second_sd=np.hypot(r.second_sd, np.where(error > r.second_sd, error, 0.0)))
+        )
     return tuple(out)
 
 
@@ -84,7 +87,9 @@ def _contradiction(r: Moments, other: Moments) -> Floats:
     narrow = np.einsum("kji,kj->ki", turn, axis)
     size = (narrow**2).sum(axis=1)
     noise = np.hypot(other.second_sd, r.second_sd * size)
-    return np.where(values[:, -1] > _SURELY * noise, values[:, -1] / np.maximum(size, 1e-12), 0.0)
+    # The largest eigenvalue of the noise alone is about sqrt(2 d) of its standard deviations.
+    surely = values[:, -1] > (_SURELY + np.sqrt(2 * axis.shape[1])) * noise
+    return np.where(surely, values[:, -1] / np.maximum(size, 1e-12), 0.0)
 
 
 def _as_seen(r: Moments, k: int, n: float, u: Floats, size: float) -> Floats:

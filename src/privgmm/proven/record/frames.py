@@ -162,11 +162,11 @@ def as_wide_as_seen(round_: Moments, counts: Floats, chosen: Flags) -> tuple[Fra
     seen &= chosen[:, None]
     widths = np.sqrt(np.maximum(told.variances, 0.0))
     frames = floored(round_.frames, np.where(seen, widths, 0.0))
-    for k in np.flatnonzero(chosen & ~seen.any(axis=1)):
+    for k in map(int, np.flatnonzero(chosen & ~seen.any(axis=1))):
         found = spectrum(round_, k, counts[k])
         if found.values[-1] > _RESOLVED * found.error:
             long = round_.frames.inverse[k] @ found.vectors[:, -1] * np.sqrt(found.values[-1])
-            frames = _longer(frames, int(k), long)
+            frames = _longer(frames, k, long)
     centres = np.where(seen, told.means, frames.centres)
     least = np.sqrt(np.maximum(told.variances - told.variances_sd, 0.0))
     return replace(frames, centres=centres), np.where(seen, least, 0.0)

@@ -47,7 +47,7 @@ from privgmm.proven.record.rounds import (
     radial_round,
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius
-from privgmm.proven.record.tails import RadialLaw, Shells, far_out, radial_laws
+from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
 from privgmm.proven.record.tuning import FEW_COLUMNS, TUNING, Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.types import Floats
@@ -217,11 +217,8 @@ def closer(
 ) -> tuple[Frames, Shells]:
     """Of two frames of each class, the wider one only if its rows lie clearly less far out of it, by their shells."""
     dim = before[0].centres.shape[1]
-    reach = [
-        np.array([law.reach for law in radial_laws(shells, counts, dim, for_radius=True)])
-        for _, shells in (before, after)
-    ]
-    better = reach[1] < _CLOSER * reach[0]
+    laws = [radial_laws(shells, counts, dim, for_radius=True) for _, shells in (before, after)]
+    better = ~far_beyond(laws[1], _CLOSER * np.array([law.reach for law in laws[0]]))
 
     def chosen(old: Floats, new: Floats) -> Floats:
         return np.where(better.reshape(-1, *(1 for _ in old.shape[1:])), new, old)
@@ -261,12 +258,13 @@ class _SoFar:
         A few rows far from the others (a code for missing, an entry a hundred times too large) have nearly all of the variance,
         and noise hides them in the bins.
         """
-        for turn in range(TUNING.widenings):
+        chosen = np.zeros(self.session.n_classes, dtype=bool)
+        for _ in range(TUNING.widenings):
             shells = radial_round(self.session, frames, TUNING.early_share)
             laws = radial_laws(shells, self.answers.counts, self.session.dim, far=True)
             beyond = far_out(laws, self.answers.counts, shells.sd)
-            if turn:
-                beyond |= chosen & (np.array([law.reach for law in laws]) > 2 * usual_radius(frames))
+            # A class that was found to be so is looked at until its rows are inside.
+            beyond |= chosen & far_beyond(laws, TUNING.inside * usual_radius(frames))
             if not beyond.any():
                 break
             chosen = beyond

@@ -264,9 +264,7 @@ class _ColumnPrior:
     power: Floats
 
 
-def _column_prior(
-    located: Located, frames: Frames, power: Floats, agreeing: Flags
-) -> _ColumnPrior:
+def _column_prior(located: Located, frames: Frames, power: Floats, agreeing: Flags) -> _ColumnPrior:
     means_sd = np.hypot(located.means_sd, _MEAN_SD * np.exp(located.log_sd))
     return _ColumnPrior(
         frames.inverse[:, None],

@@ -50,20 +50,14 @@ class Session:
         self.total: float | None = None if self.n_rows is None else float(self.n_rows)
 
     def ask(
-        self,
-        query: AnyQuery,
-        share: float,
-        cap: float = math.inf,
-        rows: float | None = None,
-        least: float = 0.0,
+        self, query: AnyQuery, share: float, cap: float = math.inf, rows: float | None = None
     ) -> tuple[Floats, float]:
-        """Noisy totals, and sigma (per step), for a share of the squared budget left; the cap leaves it the share ``least``."""
+        """Noisy totals, and sigma (per step), for a share of the squared budget left."""
         sensitivity = query.sensitivity(self.adjacency)
         average = None if self.total is None else self.total / self.n_classes
         if rows is not None:
             average = rows
         mu = capped(self.left * math.sqrt(share), average, sensitivity, cap)
-        mu = max(mu, self.left * math.sqrt(least))
         self.left = math.sqrt(max(self.left**2 - mu**2, 0.0))
         return self.answer(query, mu), sensitivity / mu
 
@@ -230,9 +224,7 @@ def moment_round(
 
 def _histograms(session: Session, low: Floats, width: Floats, top: Floats | None = None) -> Located:
     query = MarginalCountsQuery(MarginalCounts(low, width, TUNING.histogram_bins))
-    answer, sigma = session.ask(
-        query, TUNING.histogram_share, TUNING.histogram_cap, least=TUNING.histogram_least
-    )
+    answer, sigma = session.ask(query, TUNING.histogram_share, TUNING.histogram_cap)
     counts, tables = answer[: session.n_classes], answer[session.n_classes :]
     session.guess_total(counts, sigma)
     assert session.total is not None

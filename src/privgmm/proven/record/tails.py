@@ -39,11 +39,13 @@ _REDRAWN_SWEEPS = 60
 # (Student's t instead made electricity profiles at epsilon 16 half as far again from the fit).
 _TAILS = tuple((part, times) for times in (1.5, 2.0, 3.0, 5.0, 10.0) for part in (0.1, 0.3))
 # Rows far from all others, as codes for missing values and wrong entries are: this part of them in a bell so many times as wide as the frame.
-_FAR_TAILS = tuple((part, 10.0 ** (k / 3)) for k in range(3, 10) for part in (0.003, 0.01, 0.03, 0.1))
+_FAR_TAILS = tuple(
+    (part, 10.0 ** (k / 3)) for k in range(3, 10) for part in (0.003, 0.01, 0.03, 0.1)
+)
 # They count if they are so likely together.
 _LIKELY = 0.5
 # A class has some if it is so many times as wide as its frame, and of so many standard deviations of a shell's noise.
-_FAR_SPREAD, _FAR_SEEN = 2.0, 10.0
+_FAR_SPREAD, _FAR_SEEN = 5.0, 10.0
 # How likely bells are before anything is seen (0.5, 0.95, 0.99 tried: bells pay for less).
 _BELLS = 0.99
 # ln of how many times as wide as its frame a class's core may be: its standard deviation, and where it ends.
@@ -147,6 +149,11 @@ def radial_laws(
 def far_out(laws: tuple[RadialLaw, ...], counts: Floats, sd: Floats) -> Flags:
     """(K,) classes much wider than their frames, of rows enough (K,) for the noise of a shell (K,) to show it."""
     return np.array([law.spread > _FAR_SPREAD for law in laws]) & (counts > _FAR_SEEN * sd)
+
+
+def far_beyond(laws: tuple[RadialLaw, ...], lengths: Floats | float) -> Flags:
+    """(K,) classes whose rows reach beyond so far (K,)."""
+    return np.asarray(np.array([law.reach for law in laws]) > lengths)
 
 
 def _two_bells(at: _Templates, dim: int, far: bool) -> tuple[Floats, Floats]:

@@ -58,8 +58,6 @@ class Tuning:
     # of it where classes are seen with 40 standard deviations anyway (20 to 600 tried; N=10,000, epsilon 0.5: 20 is too few).
     histogram_share: float = 0.10
     histogram_cap: float = 40.0
-    # But never less than this share: bins as noisy at any epsilon would never show few rows far from the others.
-    histogram_least: float = 0.02
     # A prime: no simple fraction of a range, where a class often lies, is the end of a bin. (40: a narrow class in the middle of the range
     # looks half a bin wide, and is released so, at any epsilon.)
     histogram_bins: int = 41
@@ -98,9 +96,12 @@ class Tuning:
     # Counts per shell before the last round. Never capped: heavy tails are a few rows of very many (t3 at
     # epsilon 16 is five times worse with a cap of 400).
     radial_share: float = 0.06
-    # The same in the first frames, at most so often, where rows lie far out of what the histograms told.
+    # The same in the first frames, at most so often, where rows lie far out of what the histograms told; until all are inside so many
+    # times the usual radius. Not tuned; 0.15 of the budget for the round that reaches those rows shows them by more standard deviations than
+    # the shells that found them.
     early_share: float = 0.03
     widenings: int = 3
+    inside: float = 2.0
     reach: Round = field(default=Round(0.15, Shape(0.5, 1.0, 1.0), widen=1.0, cap=math.inf))
 
     # One class only: the second moment in the stated ball, so that no table is told worse than by the plain Gaussian mechanism
