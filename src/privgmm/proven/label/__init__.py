@@ -2,14 +2,13 @@
 
 1. ``clusterings.py``  the features alone are clustered in several ways and cut into cells (free)
 2. ``cell_table.py``   labels are counted per cell with a part of the budget, with noise
-3. ``release.py``      from the noisy table: do moments pay, or another table? then a release of draws
-4. ``pure.py``         another table: draws of labels that follow a clustering, from
+3. ``release.py``      decides by the noisy table whether moments or a second table are asked for, and makes the release of draws
+4. ``pure.py``         after a second table: draws of labels that follow a clustering, from
    ``assignments.py``  which class each component carries (Gibbs sampling), and how plausible such classes look
    ``counted.py``      such labels bent, cell by cell, until they agree with the noisy counts
-   ``gains.py``        how much better than mixed cells they tell the counts of each class
 5. ``frames.py``       moments: per class an ellipsoid, chosen from the table, in which rows are clipped
-   ``guesses.py``      soft labels by the table in several ways: a class is held to the clusterings, or doubted
-   ``choice.py``       the guess that table and moments together make likeliest
+   ``guesses.py``      soft labels by the table in several ways: a class is held to the clusterings, or doubted,
+                       by itself; table and moments together choose
    ``tilt.py``         its soft labels bent until they agree with the noisy moments, and draws
                        around them: what noise, clipping and the guess leave open
 6. ``statistics.py``   class moments under soft labels, and one Gaussian per class from the draws, balanced or as the paper has it

@@ -6,8 +6,8 @@ B_m = e_k(m). Cell counts then have mean G B, G = A^T R (cells x components, pub
 With a uniform prior on the K^M assignments the conditional of one row is a softmax, so Gibbs
 sampling is exact; chains run side by side. Draws that leave classes out are then reweighted.
 
-The prior makes assignments likelier that make bell-shaped classes. Noisy counts cannot tell where a small component belongs, but the features can: a class that is
-Gaussian, as (eq2) has it, is not made of components far apart.
+The prior prefers assignments whose classes look Gaussian. Noisy counts cannot tell to which class a small component belongs,
+but the features can: a class that is Gaussian, as (eq2) assumes, does not consist of components far apart.
 """
 
 from __future__ import annotations
@@ -155,17 +155,17 @@ class _Chains:
 def _log_evidence(G: Floats, T: Floats, n_labels: int, best: Assignments) -> float:
     """ln of the mean likelihood over the L^M assignments, up to a constant shared by all models.
 
-    The sum over assignments is taken as that near the best one drawn times, per component, the sum over its
-    alternatives: exact when components share no cell.
+    The sum over assignments is approximated around the best draw: its likelihood times, for each component, the sum over
+    the classes that it could have instead. This is exact when components share no cell.
     """
     mode, n_classes = best.copy(), T.shape[1]
-    # A column for "none of the classes", which nothing is counted of: it stays zero.
+    # The column of "none of the classes" stays zero, because no such rows are counted.
     residual = np.zeros((T.shape[0], n_labels))
     residual[:, :n_classes] = T - G @ np.eye(n_labels)[mode][:, :n_classes]
     squares = (G**2).sum(axis=0)
 
     def scores(m: int) -> Floats:
-        """Of component m, which is taken out of the residual first."""
+        """Log-likelihoods of the classes of component m, after it was taken out of the residual."""
         score = G[:, m] @ residual
         score[n_classes:] = squares[m] / 2
         return np.asarray(score)
@@ -202,7 +202,7 @@ def bell_shaped(
     """
     parts = moments_under(X, responsibilities * shares[:, None])
     n, d = float(shares.sum()), X.shape[1]
-    # The shape of all rows counts as d + 2 rows of every class, so that few rows do not make a sharp class.
+    # The covariance of all rows is added to every class as if it had d + 2 more rows, so that a few rows do not make a very narrow class.
     base = (d + 2) * moments_under(X, shares[:, None]).covariances(scale)
 
     def log_prior(assignments: NDArray[np.intp]) -> Floats:

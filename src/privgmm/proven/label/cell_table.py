@@ -32,7 +32,7 @@ class CellTable:
         return int(self.counts.shape[1]) + (not self.totals_public)
 
     def with_another(self, other: CellTable) -> CellTable:
-        """Two independent answers to one query: weighted by precision they equal one at full budget."""
+        """The average of two independent answers to one query, weighted by precision: as good as one answer for both budgets together."""
         one, two = self.sigma**-2, other.sigma**-2
         counts = (self.counts * one[:, None] + other.counts * two[:, None]) / (one + two)[:, None]
         return CellTable(counts, self.sizes, (one + two) ** -0.5, self.totals_public)
@@ -54,7 +54,7 @@ class CellTable:
         """
         K = self.counts.shape[1]
         noise = self.sigma**2
-        # A cell's own squares may come out negative; their sum over all cells is what counts.
+        # The estimate of a single cell may be negative; only the sum over all cells is used.
         own = (self.counts**2).sum(axis=1)
         if self.totals_public:
             own -= noise * (K - 1)
@@ -77,10 +77,10 @@ def count_cells(
     mu: float,
     totals_public: bool,
 ) -> CellTable:
-    """Ask for label counts per cell, for mu; the noise is as large as the query's ``sensitivity`` over mu.
+    """Ask for label counts per cell, for mu; the noise has the standard deviation ``sensitivity`` / mu.
 
-    Where every label is listed a cell's counts add up to its public size: they are moved by equal parts until they
-    do, which takes a part of the noise away. With rows of unlisted labels the sums are private and stay noisy.
+    Where every label is listed, the counts of a cell must add up to its public size. Moving all of them by the same
+    amount until they do removes a part of the noise. With rows of unlisted labels the sums are private and stay noisy.
     """
     sigma = np.full(sizes.size, sensitivity / mu)
     table = curator.answer(query, mu).reshape(sizes.size, -1)
@@ -104,7 +104,7 @@ def share_draws(table: CellTable, tuning: Tuning, rng: np.random.Generator) -> F
     n_cells, n_labels = table.counts.shape[0], table.n_labels
     seen, noise = table.counts, np.tile(table.sigma[:, None], n_labels)
     if not table.totals_public:
-        # The rest of a cell carries no listed label; its noise is that of all classes together.
+        # The other rows of a cell have no listed label; the noise of their number is that of all classes together.
         seen = np.hstack([seen, (table.sizes - seen.sum(axis=1))[:, None]])
         noise[:, -1] *= math.sqrt(n_labels - 1)
     grid = tuning.share_grid

@@ -60,25 +60,25 @@ class Clustering:
 
 @dataclass(frozen=True, eq=False)
 class PublicView:
-    """All that the mechanism takes from the features; hold it to release labels of them more than once."""
+    """Everything that the mechanism computes from the public features; keep it to release labels of the same features more than once."""
 
     features: Features
     n_classes: int
     numbers: Integers  # of some rows, enough to fit shapes to
     rows: Floats  # these rows
-    shares: Floats  # how much each of these counts: of one person they add up to one
+    shares: Floats  # how much each of these rows counts; those of one person add up to one
     scale: Floats  # (d,) spreads of the columns
     models: tuple[Clustering, ...]  # candidate explanations of the labels
     cells: Partition  # what the noisy table counts
-    sizes: Floats  # (cells,) number of rows in each, or of persons where several rows are one's
+    sizes: Floats  # (cells,) number of rows in each cell, or of persons where a person may have several rows
     whole: Moments  # of all rows together
 
     @cached_property
     def overlaps(self) -> list[tuple[Floats, Floats]]:
-        """Of every model G = A^T R, (cells, components) expected rows of each component in each cell,
-        and (cells,) the variance sum_n 1 - sum_m r_nm^2 of labels that are drawn from R; rows by their shares.
+        """For every model, G = A^T R (cells, components), the expected number of rows of each component in each cell, and
+        (cells,) the variance sum_n 1 - sum_m r_nm^2 of labels drawn from R; rows count by their shares.
 
-        A pass over all rows unless ``rows`` are all of them, made when a table is first weighed by the models.
+        It takes a pass over all rows, unless ``rows`` are all of them, and is computed when models are first compared with a table.
         """
         n_cells, taken = self.sizes.size, self.rows.shape[0] == self.features.n_rows
         overlaps = [(np.zeros((n_cells, model.size)), np.zeros(n_cells)) for model in self.models]
@@ -95,7 +95,7 @@ class PublicView:
 
     @cached_property
     def responsibilities(self) -> list[Floats]:
-        """Of every model for ``rows``, which are few enough to keep."""
+        """The responsibilities of every model for ``rows``, which are few enough to be kept."""
         return list(self._responsibilities(self.rows))
 
     def _responsibilities(self, rows: Floats) -> Iterator[Floats]:
@@ -120,7 +120,7 @@ def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -
         k_scale = scale
     rough = rows.size * rows.shape[1] * n_classes > tuning.rough
     times = tuning.rough_times if rough else (1, 2, 3) if few else (1, 2)
-    # One thread: so few rows gain nothing from more, and sums then round the same everywhere.
+    # One thread, because so few rows gain nothing from more, and sums are then rounded in the same way everywhere.
     with threadpool_limits(limits=1):
         means = [
             _k_means(rows, k_scale, m, runs=10 if m == n_classes else 3)
@@ -149,9 +149,9 @@ def _k_means(X: Floats, scale: Floats, size: int, runs: int) -> Clustering:
 
 
 def _mixtures(X: Floats, sizes: range, distinct: int, tuning: Tuning) -> list[Fitted]:
-    """Full-covariance mixtures of these sizes, as far as the rows can carry them.
+    """Full-covariance mixtures of these sizes, as far as there are enough rows for them.
 
-    Before them stands the mixture found by coming down from many components, if it is a better one.
+    The list begins with the mixture found by merging down from many components, if it is better.
     """
     n, d = X.shape
     most = distinct // (2 * (d + 1))

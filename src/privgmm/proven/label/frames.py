@@ -124,9 +124,9 @@ class Prepared:
 def choose_frames(
     rows: Floats, guess: Floats, scale: Floats, weight: float, mu: float, tuning: Tuning
 ) -> Frames:
-    """Ellipsoids around the guessed classes, as wide as noise and clipping call for.
+    """Ellipsoids around the guessed classes, with the radii that balance noise against clipping.
 
-    rows (n, d) stand for ``weight`` as many, guess (n, K) are their soft labels times shares, scale (d,) the columns' spreads.
+    rows (n, d) represent ``weight`` times as many rows, guess (n, K) are their soft labels times shares, scale (d,) the spreads of the columns.
     """
     d = rows.shape[1]
     found = moments_under(rows, guess)

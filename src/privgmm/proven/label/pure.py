@@ -1,7 +1,7 @@
-"""Labels without moments: those that follow a clustering, and those that the table says do not.
+"""Draws of labels where no moments were asked for: labels that follow a clustering, or that follow the cells if these are mixed.
 
-Where each component of a clustering carries one class, models and assignments are weighed by their evidence.
-Where the table shows that cells are mixed, labels are drawn cell by cell.
+If every component of a clustering has one class, clusterings and assignments are weighted by their evidence.
+If the table shows that cells hold several classes, labels are drawn cell by cell.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LabelModel:
     """A clustering, its share of the posterior, draws (S, M) of the class of each component, and how badly it fits.
 
     responsibilities : (n, M) of the view's rows
-    excess : how unlikely noise alone makes the chi-square of the table under its best draw, as a quantile of the normal law
+    excess : how improbable the chi-square of the table is under the best draw if there were noise alone, as a normal quantile
     """
 
     clustering: Clustering
@@ -68,14 +68,14 @@ def label_models(
 
 
 def _excess(G: Floats, T: Floats, draws: Assignments, totals_public: bool) -> float:
-    """Of the assignment that explains T best; noise has unit variance, less where it is projected on public totals."""
+    """``LabelModel.excess`` of the assignment that explains T best; the noise has unit variance, or less where counts were moved to public totals."""
     n_classes = T.shape[1]
     labels = max(n_classes, int(draws.max()) + 1)
     fits = [
         ((T - G @ np.eye(labels)[z][:, :n_classes]) ** 2).sum() for z in np.unique(draws, axis=0)
     ]
     free = T.shape[0] * (n_classes - totals_public)
-    # Few cells have a skewed chi-square, which passes two of its own standard deviations by chance in one table of twenty.
+    # With few cells chi-square is skewed: it exceeds two of its own standard deviations by chance in one table of twenty.
     return float(-ndtri(max(chdtrc(free, min(fits)), 1e-300)))
 
 
@@ -91,9 +91,9 @@ def expected_labels(models: list[LabelModel], n_labels: int, rows: Floats | None
 def missed_total(
     view: PublicView, models: list[LabelModel], table: CellTable, tuning: Tuning
 ) -> float:
-    """How far the models are from the noisy total of some class, in standard deviations; 0 if it is a small part of each.
+    """The largest distance between the models and the noisy total of a class, in standard deviations; 0 if it is a small part of the class.
 
-    ``excess`` looks at all cells at once and hardly notices a small class that lies inside a large one.
+    ``excess`` compares all cells at once and hardly notices a small class that lies inside a large one.
     """
     n_classes = table.counts.shape[1]
     weight = view.shares * float(table.sizes.sum() / view.shares.sum())
@@ -122,8 +122,8 @@ def pure_draws(
 ) -> tuple[Draws, Draws, Floats]:
     """Draws of (eq2): a model by its share, an assignment, labels r_n B bent to the table, one drawn for each row, and their fit.
 
-    The first draws weigh rows at random, which guards the release against small classes; the second do not: they
-    are what (eq2) would give on this very table, and tell how far off the release may be. Third come the expected labels
+    The first draws give rows random weights, so that the shape of a small class counts as uncertain; the release is made of
+    them. The second do not: they are what (eq2) would give on this very table, and the errors are made of them. Third come the expected labels
     (n, L) of the view's rows.
     """
     picks = rng.choice(len(models), tuning.draws, p=[model.share for model in models])

@@ -1,4 +1,4 @@
-"""The label-level release: a table of label counts, then whatever it calls for, then one Gaussian per class.
+"""The label-level release: a table of label counts, then moments or a second table, then one Gaussian per class.
 
 1. Count labels per public cell with a part of the budget.
 2. Moments, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
@@ -7,8 +7,8 @@
    Else the same cells are counted again, and labels follow a clustering and the counts, or the cells if those are mixed (pure.py).
 3. Posterior draws of (eq2)'s values become a release (statistics.py) and its uncertainty.
 4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
-With rows and budget growing, moments are always asked for, of ever wider ellipsoids: the release tends to
-(eq2)'s fit on any table. This file sees features and noisy answers, never labels.
+As rows and budget grow, moments are always asked for, in ever wider ellipsoids, so that the release converges to
+the fit (eq2) on any table. This file sees features and noisy answers, never labels.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ import numpy as np
 from privgmm.data.features import Features, some_rows
 from privgmm.privacy import Curator
 from privgmm.proven.label.cell_table import CellTable, count_cells
-from privgmm.proven.label.choice import choose
 from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
-from privgmm.proven.label.gains import class_gains
-from privgmm.proven.label.guesses import Guesses, Way
+from privgmm.proven.label.guesses import Guesses, Way, choose, class_gains
 from privgmm.proven.label.pure import (
     label_models,
     missed_total,
@@ -41,7 +39,7 @@ from privgmm.proven.uncertainty import Estimate, uncertainty
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery
 from privgmm.types import Floats
 
-# What happens to noisy answers is deterministic: a fixed public seed.
+# Post-processing has a fixed public seed, so that it is a deterministic function of the noisy answers.
 _SEED = 1
 # Rows of one step of a pass over all rows.
 _PASS_ROWS = 1 << 14
@@ -59,9 +57,9 @@ def release_label(
     """Weights (K,), means (K, d), covariances (K, d, d) and their uncertainty; spends all that is left.
 
     X are the public features of all rows, passed over a few times chunk by chunk if they are larger
-    than memory. Say ``totals_public=False`` where some rows carry no listed label: the number of rows
+    than memory. Use ``totals_public=False`` where some rows have no listed label: the number of rows
     with one of the classes is then private, in every cell and as a whole. With ``steps``, the distances between
-    values of each stated column (None: any value), margins are told too, where each class is one Gaussian.
+    values of each stated column (None: any value), margins are released too, if each class is one Gaussian.
     """
     view = public_view(X, n_classes, TUNING)
     return release_view(view, curator, objective, totals_public, TUNING, components, steps)
@@ -92,7 +90,7 @@ def release_view(
     cost = _moments_cost(view, left, tuning)
     pays = cost < tuning.affordable_once or _mixed_pay(view, table, cost, tuning, rng)
     if not pays and cost < tuning.affordable_mixed:
-        # They would if cells were mixed, and the first table, mostly noise, may only hide that they are.
+        # Moments would pay if cells were mixed, and the first table is so noisy that it cannot show whether they are: count again.
         table = table.with_another(count(left * math.sqrt(tuning.second_share)))
         left *= math.sqrt(1 - tuning.second_share)
         pays = _moments_pay(view, table, left, tuning, rng)
@@ -108,7 +106,7 @@ def release_view(
     found = uncertainty(told.counts, told.means, told.covariances, released, widen)
     parts = None if components == 1 else label_components(labelled, released, components)
     if steps is None or (parts is not None and parts.owners.size > n_classes):
-        # Components have shapes of their own; margins are those of one Gaussian per class.
+        # No margins here: they describe one Gaussian per class, and several components have shapes of their own.
         return Estimate(*released, found, parts)
     margins = label_margins(view.features, labelled, released, found, steps)
     return Estimate(*released, found, parts, margins)
@@ -123,7 +121,7 @@ def _moments_pay(
         return True
     if cost >= tuning.affordable_mixed:
         return False
-    # Cells may be nearly pure and their counts still refute that labels follow any clustering.
+    # Even if cells are nearly pure, their counts may refute that labels follow any of the clusterings.
     models = label_models(view, table, tuning, rng)
     return (
         min(model.excess for model in models) > tuning.refuted
@@ -149,7 +147,7 @@ def _followed(view: PublicView, table: CellTable, tuning: Tuning, rng: np.random
 
 
 def _moments_cost(view: PublicView, mu: float, tuning: Tuning) -> float:
-    """What the noise of a moment round is expected to cost, classes of equal size; infinite where there are too many moments."""
+    """The KL that the noise of a moment round is expected to cost if classes have equal sizes; infinite if there are too many moments."""
     d = view.scale.size
     if 1 + d + d * (d + 1) // 2 > tuning.most_statistics:
         return math.inf
@@ -261,7 +259,7 @@ def _corrected(
             parts.append(moments_under(X, labels[:, : frames.n_classes]))
         if turn == tuning.corrections:
             break
-        # What the chosen rows, scaled up, miss of all rows is taken off the next target.
+        # The totals of the chosen rows, scaled up, differ from those of all rows; the difference is subtracted from the next target.
         chosen = tilt.labels(coordinates, guess.labels, guess.shares) * guess.shares[:, None]
         seen = np.stack([frames.totals(u, chosen[:, k]) for k, u in enumerate(coordinates)])
         target = Answer(frames, answer.totals - totals + weight * seen, answer.sigma)

@@ -1,8 +1,8 @@
-"""Label level: shapes of the classes, from public features and the soft labels that noisy answers left.
+"""Label level: the shapes of columns and several Gaussians per class, from public features and the soft labels of the release.
 
-No query of its own: the labels of the release are post-processing of the noisy table and moments, and features
-are public. Margins are the rows of each column by their soft labels. For several Gaussians per class, labels are drawn
-once, by a fixed public seed, and EM is run on the rows of each class.
+No further query is asked: the soft labels are post-processing of the noisy table and moments, and features are public.
+Margins are the distributions of the columns weighted by soft labels. For several Gaussians per class, labels are drawn
+once, with a fixed public seed, and EM is run on the rows of each class.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from privgmm.proven.mixtures import GAIN, Components, Fitted, Parts, Wanted
 from privgmm.types import Floats, Integers
 
 _SEED = 2
-# A component needs so many rows per column and one more: the same bound as for public clusterings.
+# A component needs this many rows times d + 1, the same bound as for public clusterings.
 _ROWS_PER_COLUMN = 2
-# Margins are told from about so many rows: the sampling error of a share is then below 0.2 %.
+# Margins are computed from about this many rows, so that the sampling error of a share is below 0.2 %.
 _MARGIN_ROWS = 100_000
 # A level with this part of the rows has a column of its own. Less noise than at record level pays for more of them (HMEQ,
 # epsilon 1, 3 seeds: LR / HGB 0.826 / 0.875 at 0.03 and 0.817 / 0.863 at 0.06).
 _COMMON = 0.03
-# A rare level that no row of a class has, as a part of its share among all rows.
+# The share of a rare level that no row of a class has, as a part of its share among all rows.
 _UNSEEN = 1e-3
 
 
@@ -49,7 +49,7 @@ class Labelled(NamedTuple):
 
 
 def public_encoding(cells: Features, columns: tuple[Column, ...]) -> Encoding:
-    """How public categories and missing cells become numbers: by the mean of each number and its common levels."""
+    """The encoding of public categories and missing cells: missing numbers become the mean, and frequent levels get 0/1 columns."""
     counts = [np.zeros(n_levels(column)) for column in columns]
     sums, present = np.zeros(len(columns)), np.zeros(len(columns))
     for X, shares in cells.shared_chunks():
@@ -98,7 +98,7 @@ def _mixed(
     errors: Errors,
     steps: tuple[float | None, ...],
 ) -> Margins:
-    """The same of a table with categories or missing cells: numbers by the rows that show them."""
+    """Margins of a table with categories or missing cells; those of a number come from the rows in which it is not missing."""
     scores = [ClassScores(encoding, m, S) for m, S in zip(*released[1:], strict=True)]
     told = np.stack([s.switches() for s in scores])
     for j in encoding.numbers:
@@ -127,8 +127,8 @@ def label_components(
 ) -> Components:
     """Components of the released classes from rows under soft labels.
 
-    ``wanted`` components where the drawn rows carry them, 2 (d + 1) each; "auto": the size of the ladder after which
-    BIC gains less than GAIN nats per row. A row that counts for less than another (``shares``) is drawn as much less often.
+    Each class has ``wanted`` components if there are 2 (d + 1) drawn rows for each. "auto" takes the number of LADDER after which
+    BIC gains less than GAIN nats per row. A row is drawn with a probability proportional to its share.
     """
     _, rows, shares, labels = labelled
     rng = np.random.default_rng(_SEED)

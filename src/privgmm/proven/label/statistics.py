@@ -30,7 +30,7 @@ class Moments:
 
     @staticmethod
     def total(parts: Sequence[Moments]) -> Moments:
-        """Of several chunks of rows together."""
+        """The moments of several chunks of rows together."""
         counts = np.sum([p.counts for p in parts], axis=0)
         sums = np.sum([p.counts[:, None] * p.means for p in parts], axis=0)
         means = sums / np.maximum(counts, 1e-300)[:, None]
@@ -48,7 +48,7 @@ class Moments:
         return Moments(counts, self.means, self.scatter * times[:, None, None])
 
     def merged(self, groups: NDArray[np.intp], n_groups: int) -> Moments:
-        """Component m becomes part of class groups[m]."""
+        """The moments of classes, where component m is a part of class groups[m]."""
         B = np.eye(n_groups)[groups]
         counts = B.T @ self.counts
         means = B.T @ (self.counts[:, None] * self.means) / np.maximum(counts, 1e-300)[:, None]
@@ -169,7 +169,7 @@ class Rows:
 
 
 def moments_under(X: Floats, labels: Floats) -> Moments:
-    """Of rows X (n, d) under soft labels (n, K)."""
+    """Class moments of rows X (n, d) with soft labels (n, K)."""
     return Rows(X).under(labels)
 
 
@@ -183,7 +183,7 @@ def softmax_rows(score: Floats) -> tuple[Floats, Floats]:
 
 
 def column_scale(X: Floats) -> Floats:
-    """(d,) standard deviations; a constant column counts as the smallest of the others."""
+    """(d,) standard deviations; a constant column gets the smallest of the others."""
     scale = X.std(axis=0)
     varying = scale > 1e-12 * np.abs(X).max(axis=0)
     scale[~varying] = scale[varying].min() if varying.any() else 1.0
@@ -195,8 +195,8 @@ def decide(
 ) -> tuple[Floats, Floats, Floats]:
     """Weights (K,), means (K, d) and covariances (K, d, d) that are expected to be closest to (eq2).
 
-    (eq2) refuses classes with fewer than d + 1 rows, so draws with hardly more cannot be the truth: in them the class may lie
-    anywhere, and has the shape of all rows, ``whole``. So has a class that no two draws give d + 2 rows.
+    (eq2) refuses classes with fewer than d + 1 rows, so a draw that gives a class hardly more is not believed: in it the class
+    may lie anywhere and gets the shape of all rows, ``whole``. So does a class that fewer than two draws give d + 2 rows.
     """
     n_classes, d = draws.means.shape[1:]
     able = draws.counts >= d + 2
@@ -213,7 +213,7 @@ def decide(
                 np.concatenate([draws.covariances, shapes[None]])[:, known],
                 often[:, known],
             )
-        # Never zero: a class without weight would make KL(fitted || released) infinite.
+        # No weight is zero, because a class without weight would make KL(fitted || released) infinite.
         shares = draws.counts.mean(axis=0) / max(draws.counts.sum(axis=1).mean(), 1e-300)
         weights = np.maximum(shares, 1 / (2 * whole.counts[0]))
     return weights / weights.sum(), means, (shapes + np.swapaxes(shapes, 1, 2)) / 2
@@ -249,9 +249,9 @@ def _paper(
 
 
 def _scant(spare: float, tuning: Tuning) -> float:
-    """The least KL to expect of a class with so many rows more than its shape needs, d + 2.
+    """The least KL to expect of a class that has ``spare`` rows more than the d + 2 that its shape needs.
 
-    One foreign row among so few makes a flat class round, which no draw of labels may show; and
-    to leave such a class nearly out costs next to nothing.
+    One foreign row among so few makes a flat class round, and perhaps no draw of labels shows it. Giving such
+    a class next to no weight costs almost nothing.
     """
     return tuning.scant_kl * max(1 - spare / tuning.scant_rows, 0.0)

@@ -1,4 +1,4 @@
-"""Soft labels from the cells, bent until they agree with noisy class moments.
+"""Soft labels from the cells, tilted until they agree with noisy class moments, and draws of class moments around them.
 
 Given a guess q0 of the labels, the tilted labels
     q_nk ~ q0_nk exp(w_n lambda_k^T phi_k(x_n)),   lambda = argmin  sum_n ln Z_n - lambda^T T
@@ -114,7 +114,7 @@ class Tilt:
     slopes: Floats
 
     def labels(self, coordinates: Sequence[Floats], guess: Floats, shares: Floats) -> Floats:
-        """(n, L) tilted labels; a label beyond the K classes (none of them) is not bent."""
+        """(n, L) tilted labels; the label "none of the K classes" is not tilted."""
         n, n_labels = guess.shape
         out = np.empty((n_labels, n))
         for some in _blocks(n):
@@ -237,7 +237,7 @@ def _quasi_newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
 
     low, high = tuning.tilt_steps
     steps = tuning.tilt_work / (problem.coordinates[0].size * shape[1])
-    # A gradient g in nu is an error L g of the totals, which is to be small beside their noise.
+    # A gradient g in nu is an error L g of the totals, which must be small compared with their noise.
     largest = max(float(np.linalg.norm(L, 2)) for L in factors)
     close = tuning.tilt_close * min(1.0, problem.answer.sigma / largest)
     found = minimize(
@@ -273,7 +273,7 @@ def posterior_draws(
 ) -> Draws:
     """Draws around ``centre``, the moments of all rows under the tilted labels.
 
-    rows (n, d) of these shares (n,) with tilted labels (n, L) stand for ``weight`` as many; trust is tau (K,).
+    rows (n, d) with shares (n,) and tilted labels (n, L) represent ``weight`` times as many rows; trust is tau (K,).
     """
     n_classes, d = centre.means.shape
     S = tuning.posterior_draws

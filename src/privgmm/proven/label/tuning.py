@@ -18,11 +18,11 @@ class Tuning:
     """
 
     # --- budget, as shares of mu^2 ---
-    # The first table of label counts. Tried 0.05 to 0.2: without moments it is counted again and nothing is
-    # lost; with them the rest pays (MNIST 5 components, 12 data sets: J at epsilon 4 0.053, 0.041, 0.039 at
-    # 0.2, 0.1, 0.05).
+    # The first table of label counts. Tried 0.05 to 0.2. If no moments follow, the cells are counted again and both tables are averaged,
+    # so nothing is lost; if they do, the rest pays for them (MNIST 5 components, 12 data sets: J at epsilon 4 0.053, 0.041, 0.039
+    # at 0.2, 0.1, 0.05).
     first_share: float = 0.05
-    # Of what is left, a second one where the first, mostly noise, does not decide whether moments pay. With 0.3 instead of none the mean KL
+    # The share of the rest for a second table, where the first is so noisy that it does not decide whether moments pay. With 0.3 instead of none the mean KL
     # of MNIST, 5 components, epsilon 0.5, falls from 0.79 to 0.36 (12 releases); 24 of the paper's mixtures stay as they are.
     second_share: float = 0.3
 
@@ -42,7 +42,7 @@ class Tuning:
     # (N=1000, epsilon 2, 40 sets) 0.051 and 0.076, but at 0.028 (N=3000, epsilon 0.5, 16 sets) 0.103 and 0.013, and at 0.068 (N=1000, epsilon 1)
     # 0.17 and 0.10; medians hardly differ.
     affordable_pure: float = 0.02
-    # Moments of more than so many statistics per class would take hours: 1 + d + d(d+1)/2 at d = 60.
+    # Moments with more statistics per class than this, 1 + d + d(d+1)/2 at d = 60, would take hours.
     most_statistics: int = 2000
 
     # --- public clusterings (clusterings.py) ---
@@ -52,17 +52,17 @@ class Tuning:
     comparable: float = 10.0
     # With more classes than this, fewer clusterings are tried: each costs time.
     few_classes: int = 12
-    # Mixtures are sought from so many components more than classes, by these first guesses.
+    # Mixtures are also merged down from this many components more than classes, found by EM from these starts.
     starts: tuple[tuple[int, Init], ...] = ((10, "kmeans"), (15, "k-means++"))
-    # Up to so many rows times columns times classes there is time for all of that.
+    # Up to this many rows times columns times classes EM runs to its end at every size.
     thorough: int = 100_000
-    # Where one step of EM costs more than so many multiplications (rows times columns squared times
-    # classes), the cells are those of k-means alone, this many times as many as classes: the whole release of
+    # Where one step of EM costs more multiplications than this (rows times columns squared times
+    # classes), the cells come from k-means alone, with ``rough_times`` as many cells as classes: the whole release of
     # 50,000 x 20, K=10 then takes less than 3 fits of scikit-learn's mixture. Tried 2, 4, 8 times
     # (label: MNIST 20 components).
     rough: int = 10_000_000
     rough_times: tuple[int, ...] = (1, 4)
-    # Less BIC than this between two mixtures is rounding, and they are one.
+    # Two mixtures whose BIC differs by less than this are taken to be the same: the difference is rounding.
     better: float = 2.0
 
     # --- labels that follow a clustering (assignments.py, pure.py) ---
@@ -74,7 +74,7 @@ class Tuning:
     stuck: float = 12.0
     # The class list is public and its classes are expected to occur: prior nats lost per absent class.
     absent: float = 3.0
-    # Part of the features' log-likelihood that is believed: real classes are not quite Gaussian. Tried
+    # The power to which the features' likelihood is raised, because real classes are not exactly Gaussian. Tried
     # 0 to 0.2 (label: Iris).
     belief: float = 0.05
     # Draws of labels that follow a clustering; as many as ``share_sweeps``, since classes of one release may come from either.
@@ -83,21 +83,21 @@ class Tuning:
     negligible_model: float = 1e-3
     # Share of a cell's rows whose labels no model explains. Tried 0.003 to 0.03 (label: Iris).
     misfit: float = 0.01
-    # Rows weigh a random Gamma(a, 1/a) in every draw (a Bayesian bootstrap, tamed), so that a class whose
-    # shape hangs on few rows, some of which may not be its own, is known to be uncertain.
+    # Every draw gives each row a random weight Gamma(a, 1/a), a milder Bayesian bootstrap, so that a class whose
+    # shape depends on few rows, some of which may belong to others, counts as uncertain.
     bootstrap: float = 2.0
 
     # Mixed cells without moments: labels follow the features within a cell with slopes of this size (all columns together,
     # standardised), drawn anew for every draw.
     slope: float = 1.0
-    # A sign that labels do not follow the clusters: even the best clustering leaves the table a chi-square that noise alone
-    # exceeds as rarely as a normal draw this number. In standard deviations of chi-square, which it was before,
-    # 14 tables of bells had -2.5 to -0.2, 11 of spikes -0.2 to 20. The other is ``impure``.
+    # A sign that labels do not follow the clusters: even under the best clustering the chi-square of the table is so large that noise
+    # alone exceeds it as rarely as a normal draw exceeds this number. (Measured in standard deviations of chi-square, as before, 14
+    # tables of bells had -2.5 to -0.2, 11 of spikes -0.2 to 20.) The other sign is ``impure``.
     excess: float = 1.0
-    # So rarely, and moments that are affordable are asked for on this sign alone (breast cancer, 569 x 8, epsilon 16: J 0.09 instead of 1.1).
-    # With 1.0, tables that are mostly noise showed it by chance: of 16 of the paper's mixtures at epsilon 0.5 two at the first look and
-    # five more at the second, with J up to 12. Two classes that lie apart have flat ones among them that a few foreign rows
-    # ruin: with 2.0 of 18 releases at epsilon 1 three, with J up to 80.
+    # Above this value of the same number, affordable moments are asked for by this sign alone (breast cancer, 569 x 8, epsilon 16: J 0.09
+    # instead of 1.1). With 1.0, tables that are mostly noise exceeded it by chance: of 16 of the paper's mixtures at epsilon 0.5 two with
+    # the first table and five more with the second, with J up to 12. With 2.0, three of 18 releases at epsilon 1 did, with J up to 80,
+    # because a few foreign rows ruin a flat class.
     refuted: float = 3.0
     # Moments that are affordable are asked for as well if all clusterings together miss the noisy total of some class by so many
     # standard deviations (noise alone does that once in 3,000 releases of five classes) and by this part. (The paper's mixture of seed
@@ -126,7 +126,7 @@ class Tuning:
     # outside.
     radius_ratio: float = 1.25
     narrowest: int = -4
-    # Part of the KL by clipping that the tilt is expected not to undo. Tried 0.002 to 0.4 (MNIST 5 components,
+    # The part of the KL by clipping that the tilt is expected to leave. Tried 0.002 to 0.4 (MNIST 5 components,
     # 12 data sets: J at epsilon 1 0.22, 0.26 and at epsilon 4 0.036, 0.039 at 0.002, 0.008; worse above).
     clip_cost: float = 0.002
     # A wider ellipsoid is taken as long as its noise costs less KL than this: rows that the cells do not
@@ -164,13 +164,13 @@ class Tuning:
     # more classes than that the coupling is weak, and expensive.
     most_coupled: int = 600
     posterior_draws: int = 200
-    # Eigenvalues of a drawn covariance, relative to the estimate, are bent away from zero below this.
+    # Eigenvalues of a drawn covariance below this part of the estimate's are moved smoothly away from zero.
     bend: float = 0.3
 
     # --- the paper's weights (statistics.py) ---
     # A class has at least so many rows in every draw, so that the logarithm of its share is finite.
     smallest_count: float = 0.5
-    # The least KL to expect of a class, in nats, falls to zero at so many rows above d + 2.
+    # The least KL to expect of a class with d + 2 rows, in nats; it falls to zero at ``scant_rows`` rows more.
     scant_kl: float = 12.0
     scant_rows: float = 10.0
 

@@ -2,19 +2,19 @@
 
 A map of the mechanism, in the order in which it runs (docs/proven.md tells it with pictures):
 
-1. ``locate``     column histograms say where each class lies and how wide it is; bins that surely hold
-                  rows are believed before a bell is;
-   ``spikes``     columns of which most rows share a value: finer looks find them, frames hold the other rows
-2. ``alike``      classes that noise hides are thought to be like the others: in place, width and shape
+1. ``locate``     column histograms show where each class lies and how wide it is; where bins that surely hold rows
+                  contradict a Gaussian fit, the bins are believed;
+   ``spikes``     columns in which most rows share a value: finer histograms find them, and frames are wide enough for the other rows
+2. ``alike``      classes that noise hides are assumed to be like the others in place, width and shape
 3. ``rounds``     counts, means and second moments of rows clipped into an ellipsoid per class
 4. ``frames``     those ellipsoids; ``draws.posterior_frames`` makes the next ones from all answers so far
-5. ``tails``      counts per shell around each class say how far out its rows lie and choose the last round's radius;
-   ``clipping``   what the clips took away is put back, and doubted
+5. ``tails``      counts per shell around each class show how far out its rows lie, which decides the radius of the last round;
+   ``clipping``   the variance that clipping removed is added again, with an error of its own
 6. ``posterior``, ``draws``   draws of (count, mean, covariance) given all answers
 7. ``mechanism``  steps 1 to 6 in turn, and the release: balanced, or the paper's objective
 
 ``lookalike`` makes rows that look like noisy counts of public cells (for several Gaussians per class, and for rows
-without labels), ``tuning`` holds every tuned number.
+without labels). ``tuning`` holds the shares and shapes of the rounds; thresholds of a single step stand at the top of its file.
 """
 
 from privgmm.proven.record.mechanism import release_record

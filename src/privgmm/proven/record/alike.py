@@ -1,8 +1,8 @@
 """What the classes of a table have in common, and what that says of those that noise hides.
 
-Columns mean the same in every class: where one class is wide, others are; where two columns are nearly
-tied together, they mostly are in all classes. All of it is a prior (post-processing of noisy answers), so
-that a class seen well is released as it was seen.
+Columns mean the same in every class: where one class is wide, others are too, and two columns that are strongly
+correlated in one class mostly are in all. This is used as a prior only (post-processing of noisy answers), so that
+a class that the answers show well is released as they show it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from privgmm.proven.record.frames import Frames, Moments, spectrum
 from privgmm.proven.record.locate import Located
 from privgmm.types import Floats
 
-# Least deviation of a class's log width from the usual one that is thought of.
+# The smallest standard deviation of the classes' log widths that is assumed.
 _ALIKE = 0.4
-# The common shape is used if it explains this part of what is not spherical about the classes seen well.
+# The common shape is used if it explains this part of the deviation from a sphere in the classes that are seen clearly.
 _EXPLAINED = 0.5
 # A class is seen clearly if its eigenvalues, in units of its frame, have a smaller error than this.
 _CLEAR = 0.15
@@ -25,14 +25,14 @@ _CLEAR = 0.15
 
 @dataclass(frozen=True, eq=False)
 class SharedShape:
-    """A class's covariance is thought near ``shapes`` (K, d, d), as if ``rows`` (K,) rows had shown it."""
+    """A prior for covariances: near ``shapes`` (K, d, d), as if ``rows`` (K,) rows had shown them."""
 
     shapes: Floats
     rows: Floats
 
 
 def exchangeable(at: Located, extent: float) -> Located:
-    """Means and log widths of column j are taken for draws from N(mu_j, tau^2), fitted to all classes."""
+    """Shrink means and log widths to the other classes: those of column j are taken as draws from N(mu_j, tau^2), fitted to all classes."""
     means, means_sd = _shrunk(at.means, at.means_sd, 0.0, 0.5 * extent, 0.1 * extent)
     log_sd, log_sd_sd = _shrunk(at.log_sd, at.log_sd_sd, np.log(0.1 * extent), 1.0, _ALIKE)
     return replace(at, means=means, means_sd=means_sd, log_sd=log_sd, log_sd_sd=log_sd_sd)
@@ -57,7 +57,7 @@ def _shrunk(
 
 
 def no_shared_shape(n_classes: int, dim: int) -> SharedShape:
-    """Nothing in common: every class for itself."""
+    """The prior that shares nothing: every class by itself."""
     return SharedShape(np.repeat(np.eye(dim)[None], n_classes, axis=0), np.zeros(n_classes))
 
 
@@ -77,7 +77,7 @@ def shared_shape(round_: Moments, counts: Floats, wide: Frames) -> SharedShape:
     own = (covariances / (sd[:, :, None] * sd[:, None, :]))[clear]
     n = counts[clear]
     common = np.einsum("k,kij->ij", n / n.sum(), own)
-    # A class is compared with the others' common shape: its own part in a mean of few would explain it in any case.
+    # A class is compared with the common shape of the others, because in a mean of few classes its own part would always explain it.
     others = (n.sum() * common - n[:, None, None] * own) / (n.sum() - n)[:, None, None]
     log_det = np.linalg.slogdet(own)[1]
     apart = 0.5 * (

@@ -1,6 +1,6 @@
-"""What clipping took away from each round, put back as far as the tails are known.
+"""Add again what clipping removed from each round, as far as the tails are known.
 
-A clip at radius r takes second moment away, and how much depends on the tails (tails.py).
+A clip at radius r removes a part of the second moment, and how much depends on the tails (tails.py).
 Rows are simulated from the elliptical law that the last round and its shells suggest; the second moment (and
 mean) that a round's clip takes from them is added to its answer, and a part of it to its error, because the
 true rows need not be elliptical. A round whose clip took much therefore weighs little.
@@ -19,16 +19,16 @@ from privgmm.types import Floats
 
 _SEED = 20261116
 _POINTS = 1024
-# Part of what was put back that counts as its standard error.
+# The standard error of what is added again, as a part of it.
 _DOUBT = 0.3
 # An earlier, narrower round may have lost all of its excess over a bell in one direction.
 _UNEVEN = 0.5
-# A class is expected to fit its frame: its eigenvalues there are thought within this of the law's size.
+# A class is expected to fit its frame: the prior standard deviation of its eigenvalues there, relative to the size that the law gives.
 _EXPECTED = 0.5
 # Two rounds contradict one another if, along the direction in which they differ most, they do by so many standard deviations more
 # than noise alone would.
 _SURELY = 4.0
-# Turns of the fixed point: the covariance whose clipped rows have the second moment that was seen.
+# Iterations of the fixed point that finds the covariance whose clipped rows have the observed second moment.
 _TURNS = 6
 
 
@@ -93,9 +93,9 @@ def _contradiction(r: Moments, other: Moments) -> Floats:
 
 
 def _as_seen(r: Moments, k: int, n: float, u: Floats, size: float) -> Floats:
-    """The points u, of unit covariance, stretched to what the round saw of class k once they are clipped.
+    """The points u, of unit covariance, transformed so that after clipping they have the moments that the round saw of class k.
 
-    What was seen is believed as far as its noise is small against what is expected of any class, size * I.
+    Observed eigenvalues are shrunk to the expected size * I, the more the larger their noise is.
     """
     d = u.shape[1]
     # The mean is as it was seen: to put back what the clip took of it, too, would add noise where there are many columns (electricity
@@ -108,7 +108,7 @@ def _as_seen(r: Moments, k: int, n: float, u: Floats, size: float) -> Floats:
     lost, points = np.zeros((d, d)), u
     for _ in range(_TURNS):
         values, vectors = np.linalg.eigh(usual + trust * (seen + lost - usual))
-        # No wider than the clip by more than a little: beyond it the clipped moment says nothing.
+        # Not much wider than the clip, because beyond it the clipped moment contains no information.
         values = np.clip(values, 0.02 * size, np.maximum(r.radius[k] ** 2, size))
         points = mean + u @ ((vectors * np.sqrt(values)) @ vectors.T)
         lost = _lost(r, k, points)[1]

@@ -49,7 +49,7 @@ _STARTS = 2
 
 @dataclass(frozen=True, eq=False)
 class _Guess:
-    """Mixtures of the classes in their own coordinates, and about how many rows (M,) each component has."""
+    """Mixtures of the classes in their own coordinates, and the approximate number of rows (M,) of each component."""
 
     parts: list[Parts]
     counts: Floats
@@ -58,7 +58,7 @@ class _Guess:
 def component_sizes(wanted: Wanted, counts: Floats, mu: float, dim: int) -> list[int]:
     """How many components each class is to have; "auto" by the noisy counts (K,) of its rows.
 
-    A component is for ``component_signal`` times d^1.5 / mu rows: the noise of its eigenvalues is then a fixed part of them.
+    There is one component per ``component_signal`` times d^1.5 / mu rows: the noise of its eigenvalues is then a fixed part of them.
     """
     if wanted != "auto":
         return [wanted] * counts.size
@@ -79,7 +79,7 @@ def record_components(
     ``rows`` is the number of rows, public or noisy; ``n_rows`` the same where it is public. If not ``only``, a class whose
     components are no better than one Gaussian keeps that one.
     """
-    home = _Home(curator, released, n_rows, curator.remaining_mu**2)
+    home = _ClassCoordinates(curator, released, n_rows, curator.remaining_mu**2)
     counts = rows * released[0]
     guess = _first_guess(home, counts, sizes)
     for salt in range(1, TUNING.component_steps + 1):
@@ -104,7 +104,7 @@ def _pays(parts: Parts, cost: float) -> bool:
     return gain > max(GAIN, TUNING.component_doubt * cost)
 
 
-class _Home:
+class _ClassCoordinates:
     """The classes' own coordinates, and the budget that components may spend in them."""
 
     def __init__(
@@ -134,7 +134,7 @@ class _Home:
         return Session(answer, self.curator.adjacency, mu, blocks, self.dim, self.n_rows)
 
 
-def _first_guess(home: _Home, counts: Floats, sizes: list[int]) -> _Guess:
+def _first_guess(home: _ClassCoordinates, counts: Floats, sizes: list[int]) -> _Guess:
     """(1) Noisy counts and means in public cells of each class, and the mixtures that explain them."""
     several = [k for k, size in enumerate(sizes) if size > 1]
     if not several:
@@ -165,7 +165,7 @@ def _first_guess(home: _Home, counts: Floats, sizes: list[int]) -> _Guess:
     return _Guess(parts, np.concatenate([n * p[0] for p, n in zip(parts, counts, strict=True)]))
 
 
-def _nearest(home: _Home, k: int, cells: Cells) -> GaussianRule:
+def _nearest(home: _ClassCoordinates, k: int, cells: Cells) -> GaussianRule:
     """A row of class k goes to the cell with the nearest centre, in the coordinates of the class."""
     m = cells.widths.size
     centres = home.means[k] + cells.centres @ home.factors[k].T
@@ -173,7 +173,7 @@ def _nearest(home: _Home, k: int, cells: Cells) -> GaussianRule:
 
 
 def _em_step(
-    home: _Home, guess: _Guess, share: float | None, salt: int
+    home: _ClassCoordinates, guess: _Guess, share: float | None, salt: int
 ) -> tuple[_Guess, list[float]]:
     """(2), (3) Noisy moments of the rows that draw each component, and the Gaussians they suggest.
 
@@ -212,7 +212,7 @@ def _noise_cost(answer: Moments, counts: Floats) -> Floats:
 
 
 def denoised(answer: Moments, counts: Floats) -> tuple[Floats, Floats]:
-    """Means (M, d) and covariances (M, d, d) in the frames of the round: what noise hides stays as it was.
+    """Means (M, d) and covariances (M, d, d) in the frames of the round; where noise hides them they stay as they were.
 
     A priori a mean is N(0, I) and an eigenvalue N(1, 1) in the frame, which was the last guess.
     """
@@ -235,7 +235,7 @@ def _by_class(answer: Moments, sizes: list[int]) -> list[Moments]:
 
 
 def _frames(centres: Floats, maps: Floats) -> Frames:
-    """Frames in which no more is known of a mean than that it lies in them."""
+    """Frames of means about which nothing is known but that they lie in them."""
     m, d = centres.shape
     return Frames(centres, maps, np.repeat(np.eye(d)[None], m, axis=0))
 

@@ -25,8 +25,8 @@ _CHAIN_SEED = 20240501
 _LEAPS = 8
 _TARGET = 0.75
 _SEED = 20240503
-# Noise of the last second moment, relative to the class's least variance, below which neither a prior
-# nor an earlier round (a few percent of the information by then) makes a difference.
+# If the noise of the last second moment is below this part of the class's smallest variance, neither the prior
+# nor earlier rounds (a few percent of the information by then) make a difference, and draws are direct.
 _SHARP = 0.005
 
 
@@ -145,11 +145,11 @@ def posterior_frames(answers: Answers) -> Frames:
 
 
 def narrowed(covariances: Floats) -> Floats:
-    """(K, d, d) of draws (S, K, d, d): as wide as their mean, but narrow where a class may be flat.
+    """(K, d, d) covariances for the next frames, from draws (S, K, d, d): as wide as their mean, but narrow where a class may be flat.
 
-    Noise that hides a direction leaves its variance anywhere between nothing and the noise. A frame as wide as the mean of
-    that would hide it again; one too narrow only clips. So directions are those of the geometric mean of E[S^-1]^-1 and E[S]
-    (too wide costs reverse KL what too narrow costs forward KL), the size that of E[S] where the two differ least.
+    Where noise hides a direction, its variance may be anything between zero and the noise. A frame as wide as the mean of
+    these would hide it again, while one that is too narrow only clips. So the shape is the geometric mean of E[S^-1]^-1 and E[S]
+    (too wide costs in reverse KL what too narrow costs in forward KL), with the size of E[S] where the two differ least.
     """
     wide = covariances.mean(axis=0)
     middle = geometric_mean(np.linalg.inv(np.linalg.inv(covariances).mean(axis=0)), wide)
@@ -200,7 +200,7 @@ def _monte_carlo(answers: Answers, effort: Effort) -> Draws:
     start, scale = np.zeros((n_classes, size)), np.empty((n_classes, size))
     start[:, 0] = np.log(np.maximum(counts - fewest(d), 1.0))
     start[:, 1 : 1 + d], start[:, 1 + d :] = _near_the_answer(last, np.maximum(counts, fewest(d)))
-    # Posterior scales if noise were all: the sampler adapts one factor per class.
+    # The posterior standard deviations that noise alone would give; the sampler adapts one factor per class.
     scale[:, 0] = np.clip(last.count_sd / np.exp(start[:, 0]), 1e-4, 0.7)
     seen = np.maximum(counts, fewest(d))
     scale[:, 1 : 1 + d] = np.clip(last.total_sd / seen, 1e-7, 1.0)[:, None]
@@ -227,10 +227,10 @@ def _factor_scale(start: Floats, noise: Floats, d: int) -> Floats:
 
 
 def _near_the_answer(last: Moments, n: Floats) -> tuple[Floats, Floats]:
-    """Means (K, d) and factors (K, d (d + 1) / 2) to start from: the last answer as far as its noise lets it be seen.
+    """Means (K, d) and factors (K, d (d + 1) / 2) to start from: the last answer, shrunk by its noise.
 
-    A class with heavier tails than its frame was made for lies outside it; from the frame itself the chains
-    would not arrive (rows of Zipf lengths: 450 nats away, and variances a fifth too small).
+    A class with heavier tails than its frame was made for lies partly outside it, and chains that start at the frame
+    do not converge (rows of Zipf lengths: 450 nats away, and variances a fifth too small).
     """
     d = last.total.shape[1]
     m = last.total * (n / (n**2 + last.total_sd**2))[:, None]

@@ -1,15 +1,15 @@
-"""How far a record-level release may be off: noise carried through the last answer, histograms where that is not enough.
+"""Standard errors and intervals of a record-level release: from the noise of the last answer, and from histograms where that does not suffice.
 
-The posterior that chooses the release covers (eq2)'s values only on average over its prior, and rows that are
-no bell are not in it. So intervals are made without a prior:
+Intervals of the posterior that chooses the release hold only on average over its prior, and the posterior assumes Gaussian
+classes. So intervals are made without a prior:
 1. shares from the noisy counts of all rounds;
 2. means and covariances from the last round alone: its answer, less a draw of its noise. What its clip took was put
    back (clipping.py) as a function of what was left, so noise of the answer grows by that function's slope;
-3. a class that its histograms show to be no bell (locate.odd_columns), or have too few rows to show as one, gets back, draw
-   by draw, what its shells say may lie beyond the clip, along a column whose stated bounds reach so far;
-4. a column whose histogram contradicts that, is too narrow for it, or could not show it (far too few rows for the noise)
-   is not usable, and is told by half of these draws and half of the histogram's own, in which no shape is assumed;
-5. no mean or deviation is told beyond what the stated bounds allow.
+3. for a class that its histograms show to be not Gaussian (locate.odd_columns), or that has too few rows to show it, every draw
+   adds what by its shells may lie beyond the clip, along a column whose stated bounds reach that far;
+4. a column is not usable if its histogram contradicts these draws, is too coarse for them, or has far too few rows for its
+   noise; half of its draws are then those of the histogram, which assume no shape;
+5. no mean or deviation lies outside what the stated bounds allow.
 Coordinates are those of the stated region. Post-processing: a fixed public seed.
 """
 
@@ -35,7 +35,7 @@ _DRAWS = 800
 # Part of what was put back that counts as its standard error: rows are hardly ever elliptical to the letter. Tried 0, 0.1
 # and 0.2 on 36 tables of bells: means cover 0.948, 0.953, 0.969 and deviations 0.943, 0.927, 0.938.
 _DOUBT = 0.1
-# A slope beyond this belongs to a class that the clip leaves nothing of; it is not usable then in any case.
+# A larger slope occurs only if the clip leaves nothing of a class, which is then not usable in any case.
 _STEEPEST = 6.0
 # Histograms show the shape of a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen
 # then. A smaller one is told as one that is no bell in any column (21 instead of 30, 300 tables of spikes: deviations cover
@@ -48,7 +48,7 @@ _SURE, _MOST = 4.0, 0.8
 _WIDER, _AWAY = 1.25, 0.5
 # A column narrower than this part of a bin is not shown by it: rows elsewhere may be what its deviation comes from.
 _NARROW = 0.3
-# Of what the clip took of an odd class, at least this part lies along one column, the rest in all directions.
+# At least this part of what the clip removed from a class that is not Gaussian lies along one column, the rest in all directions.
 _ALONG = 0.7
 # Part of it that may move the mean in any direction. Tried 0, 0.35, 0.5 and 1 on tables of spikes: means cover 0.81, 0.96, 0.97, 1.00.
 _ANYWHERE = 0.35
@@ -174,7 +174,7 @@ def _odd_class(
     n = np.maximum(counts, fewest(d))
     shells = answers.shells[0]
     lots = rng.standard_normal((_DRAWS, shells.counts.shape[1]))
-    # Rows out along a column end where it does.
+    # Along a column no row lies beyond the end of the column.
     low, high = answers.located.bins.ends
     reach = np.maximum(high[k] - frames.centres[k], frames.centres[k] - low[k])
     farthest = reach * np.linalg.norm(maps, axis=0)
@@ -238,7 +238,7 @@ def _histograms(answers: Answers, counts: Floats, rng: np.random.Generator) -> _
     # A bin is as wide as step, and its rows lie anywhere in it.
     step = bins.width / half
     variance = np.clip(square / n - mean**2 - step**2 / 12, 0.0, 1 - mean**2)
-    # Or in one place of it.
+    # Or all rows of a bin lie in one place of it.
     lots = step * rng.uniform(-0.5, 0.5, (2, *mean.shape))
     return _Columns(middle + half * (mean + lots[0]), half * np.abs(np.sqrt(variance) + lots[1]))
 

@@ -63,14 +63,14 @@ class Moments:
 
 
 def axis_frames(means: Floats, means_sd: Floats, log_sd: Floats, log_sd_sd: Floats) -> Frames:
-    """First frames, along the columns: a class is at most this wide as far as its histograms say."""
+    """The first frames, along the columns, as wide as a class may be according to its histograms."""
     sd = np.sqrt(np.exp(2 * log_sd + 2 * log_sd_sd**2) + means_sd**2)
     eye = np.eye(means.shape[1])
     return Frames(means, eye / sd[:, :, None], eye * ((means_sd / sd) ** 2)[:, :, None])
 
 
 def floored(frames: Frames, least: Floats) -> Frames:
-    """Frames at least so wide (d,) or (K, d) along each column: nothing of a narrower column is then far out in them."""
+    """Frames that are at least ``least`` (d,) or (K, d) wide along each column, so that no row lies far out because of a narrower column."""
     back = frames.inverse
     wide = back @ np.swapaxes(back, 1, 2)
     extra = np.maximum(least**2 - np.diagonal(wide, axis1=1, axis2=2), 0.0)
@@ -82,14 +82,14 @@ def floored(frames: Frames, least: Floats) -> Frames:
 
 
 def refined(round_: Moments, counts: Floats) -> Frames:
-    """Whiten by what a round showed, erring on the wide side (CoinPress, Biswas et al. 2020)."""
+    """The next frames: whiten by the moments of a round, and prefer too wide to too narrow (CoinPress, Biswas et al. 2020)."""
     frames = round_.frames
     centres, maps = frames.centres.copy(), frames.maps.copy()
     means_var = np.empty_like(frames.means_var)
     for k, n in enumerate(counts):
         seen = spectrum(round_, k, n)
         upper = _mean_of_positive(seen.values, seen.error)
-        # An eigenvalue nobody saw is not wider than the frame it was looked for in.
+        # An eigenvalue that the noise hides is not taken to be wider than the frame of the round.
         upper = np.minimum(upper, np.maximum(seen.values, 1.5))
         wide = (seen.vectors * upper) @ seen.vectors.T + seen.mean_var
         # The lower factor keeps the maps triangular, which halves the pass over the rows.
@@ -131,7 +131,7 @@ class ColumnMoments:
 
 
 def column_moments(round_: Moments, counts: Floats) -> ColumnMoments:
-    """Of classes with so many rows (K,)."""
+    """The column moments of a round, for classes with ``counts`` (K,) rows."""
     n = counts[:, None, None]
     mean = round_.total[:, :, None] / n
     back = round_.frames.inverse

@@ -27,18 +27,18 @@ _BIN_SURE = 3.0
 _REACH, _SINGLE, _TOGETHER = 3.5, 4.5, 4.0
 # Bins that surely hold rows tell a class's mean and width if they hold this part of it.
 _MOST_ROWS = 0.8
-# Rows in bins that did not stand out, in standard deviations of a bin: what such a mean and width leave out.
+# The number of rows, in standard deviations of a bin, that may lie in bins which did not stand out and are missing from that mean and width.
 _MISSED = 3.0
-# A class of so many standard deviations of a bin's noise shows a shape of its own; a smaller one is taken for a bell.
+# A class with more rows than this many standard deviations of a bin's noise can show a shape of its own; a smaller one is assumed to be Gaussian.
 _WELL_SEEN = 15.0
-# A column is no bell if even the best one leaves so much unexplained: chi-square of 40 bins exceeds it once in 2,000.
+# A column is not Gaussian if even the best Gaussian leaves this chi-square unexplained: noise in 40 bins exceeds it once in 2,000 times.
 _NO_BELL = 75.0
 # Means per bin and widths of the bells it is compared with, and what such a grid leaves of a bell of its own.
 _FINE = (16, 40)
 _GRID_ERROR = 0.05
-# Or if the best one, of whatever size, leaves out so many standard deviations of rows.
+# Or if the best Gaussian, of any size, leaves out this many standard deviations of rows.
 _LEFT_OUT = 3.5
-# Relative error of the width of such a column, whose bins are all it is known by.
+# Relative error of the width of such a column, which is known by its bins only.
 _ODD_WIDTH = 0.25
 
 
@@ -87,7 +87,7 @@ class Located:
 
     counts, counts_sd : (K,); means, means_sd, log_sd, log_sd_sd : (K, d), in the unit coordinates;
     coarse : (K, d) the probability that the class is narrower than half a bin;
-    shown : (K, d) columns that are told by what their bins hold, as no bell explains it or one may not;
+    shown : (K, d) columns whose mean and width come from the bins, because no Gaussian explains them or perhaps none does;
     spikes : (K, d) columns of which most rows share a value, which is at spots (K, d) (spikes.py);
     bins : the first histograms, which cover the whole stated region; finer : those of second looks.
     """
@@ -138,7 +138,7 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
     bell = mean, log_sd = moments[0], moments[2]
     seen = bin_moments(tables, sigma)
     far, strays = outside(tables, mean, np.exp(log_sd), sigma)
-    # A bell's mean and width are believed as far as they agree with those of the bins.
+    # Mean and width of the fitted Gaussian are used as long as they agree with those of the bins.
     plain = (n_mean > _WELL_SEEN * sigma)[:, None]
     whole = plain & (seen.total > _MOST_ROWS * n_mean[:, None])
     strays &= plain
@@ -153,7 +153,7 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
     log_sd = np.where(strays, np.log(seen.sd), log_sd)
     spread[0] = np.where(strays, seen.mean_sd, spread[0])
     spread[1] = np.where(strays, seen.log_sd_sd, spread[1])
-    # A bin far from the bell may be a spike or noise, so both are: midway, and each within one standard deviation.
+    # A bin far from the Gaussian may be a spike or noise; mean and width are set midway between the two cases, each within one standard deviation.
     doubtful = plain & ~strays & (far & (tables > _BIN_SURE * sigma)).any(axis=-1)
     half = (seen.mean - bell[0]) / 2, (np.log(seen.sd) - bell[1]) / 2
     mean = np.where(doubtful, bell[0] + half[0], mean)
@@ -175,7 +175,7 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
 
 
 def left_out(bins: Bins, counts: Floats) -> Flags:
-    """(K, d) columns of well-seen classes whose best bell, of whatever size, leaves out too many of so many rows (K,)."""
+    """(K, d) columns of well-seen classes whose best Gaussian, of any size, leaves out too many of the class's ``counts`` (K,) rows."""
     m, s, templates = _templates(bins.tables.shape[-1])
     energy = np.einsum("gb,gb->g", templates, templates)
     near = np.abs(np.arange(bins.tables.shape[-1]) + 0.5 - m[:, None]) <= _REACH * s[:, None] + 1.0
@@ -188,7 +188,7 @@ def left_out(bins: Bins, counts: Floats) -> Flags:
 
 
 def odd_columns(bins: Bins, counts: Floats) -> Flags:
-    """(K, d) columns that no bell of so many rows (K,) explains: those, and of well-seen classes steps, modes and skew."""
+    """(K, d) columns that no Gaussian of ``counts`` (K,) rows explains: those of ``left_out``, and in well-seen classes also steps, several modes and skew."""
     _, _, templates = _templates(bins.tables.shape[-1], *_FINE)
     energy = np.einsum("gb,gb->g", templates, templates)
     n, sd = counts[:, None, None], bins.sd[:, None]

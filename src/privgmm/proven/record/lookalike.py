@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _SEED = 20240502
 _SPREAD = 1.5  # variance of the cells' centres: where the rows are, and a little beyond
-# So many standard deviations of noise in the average cell, as far as these bounds on cells allow.
+# The average cell holds this many standard deviations of its noise, as far as these bounds on the number of cells allow.
 _SEEN = 6.0
 _LEAST_PER_CLASS, _MOST_CELLS = 4, 512
-# Public points that say what a cell looks like, and rows made from them (so many for each class at least).
+# Public points that describe the shape of the cells, rows made from them, and the fewest rows for each class.
 _POINTS = 1 << 15
 _ROWS, _ROWS_PER_CLASS = 6000, 20
-# Rows drawn from a rich mixture: so many that rows far out, one in a thousand, are among them.
+# Rows drawn from a rich mixture, enough to contain also rows far out, one in a thousand.
 _DRAWN = 20_000
 # A mixture is also sought from so many components more than classes, unless there are many classes.
 _MORE, _FEW = 10, 40
@@ -96,7 +96,7 @@ def start_mixture(X: Floats, n_classes: int) -> Parts:
 
 
 def rich_mixture(X: Floats, size: int) -> Parts:
-    """A mixture of so many components that it matters little which of the good ones it is."""
+    """A mixture with so many components that one start of EM is as good as another."""
     with threadpool_limits(limits=1):
         return fitted(X, size, 1, _SEED).parts
 

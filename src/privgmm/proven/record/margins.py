@@ -1,4 +1,4 @@
-"""Record level: margins from the histograms that ``locate`` bought, and from the release."""
+"""Record level: margins from the histograms of step 1 and from the release; they cost no further budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privgmm.proven.margins import LEAST_ERROR, Seen, denoised, moments, shares
 from privgmm.proven.record.locate import Bins, Located
 from privgmm.types import Floats
 
-# A second look at finer bins is used for a column whose bins it makes smaller than this part.
+# A finer histogram is used for a column if its bins are smaller than this part of the first ones.
 _FINER = 0.6
 
 

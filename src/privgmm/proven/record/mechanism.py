@@ -112,7 +112,7 @@ def released(session: Session, objective: Objective, shapes: bool = False) -> Es
 
 
 def _release(session: Session, located: Located, objective: Objective) -> tuple[Answers, Estimate]:
-    """All rounds after the histograms, and the release that they make; one class is held to its plain second moment."""
+    """All rounds after the histograms, and the release made from them; a single class must also agree with its plain second moment."""
     plain = plain_round(session)
     answers = query_rounds(session, located)
     found = posterior_release(answers, objective, session.n_rows)
@@ -131,9 +131,9 @@ def reconciled(
     """A mean and covariance whose second moment (d, d) does not contradict a noisy one, ``plain``, that assumes nothing.
 
     ``plain`` = M + E with ||E||_F^2 ~ error^2 chi^2_p, p = d (d + 1) / 2, independent of the first two. Where the second
-    moments differ by more than E explains, the truth is sought between them, at James and Stein's weight: whatever table
-    misled the first, the error of the result is hardly more than that of ``plain``. Directions in which both are
-    hidden by E keep the covariance they had.
+    moments differ by more than E explains, a value between them is taken, with the weight of James and Stein: whatever
+    misled the first, the error of the result is hardly more than that of ``plain``. Directions in which E hides both
+    keep the covariance they had.
     """
     d = mean.size
     p = d * (d + 1) / 2
@@ -170,7 +170,7 @@ def find_classes(session: Session) -> Located:
 
 
 def query_rounds(session: Session, located: Located) -> Answers:
-    """All that is seen of the rows after the histograms: rounds of moments, shells before the last."""
+    """Ask all queries after the histograms: rounds of moments, and counts of shells before the last round."""
     frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
     so_far = _SoFar(session, Answers(
         located, (), located.counts, located.counts_sd**2,
@@ -179,8 +179,8 @@ def query_rounds(session: Session, located: Located) -> Answers:
     spiked = bool(located.spikes.any())
     frames = so_far.widened(frames)
     last = so_far.ask(frames, TUNING.wide if spiked else TUNING.first)
-    # A frame wider than a 0/1 column shows its direction as flat however often it is looked at, so looks are for tables without
-    # such columns, and for spikes. One look more than the most is for the classes that borrow a shape.
+    # In a frame wider than a 0/1 column that direction always seems flat, however often the round is repeated; so rounds are repeated
+    # only for tables without such columns, and for spikes. One round more than ``looks.most`` is for classes that borrow a shape.
     looks = TUNING.looks if session.dim <= FEW_COLUMNS else TUNING.glances
     most = TUNING.spiked_looks if spiked else looks.most
     for look in range(most + 1 if session.least is None or spiked else 0):
@@ -279,7 +279,7 @@ class _SoFar:
         self.answers = Answers(old.located, old.rounds, old.counts, old.variance, shared)
 
     def frames(self) -> Frames:
-        """Posterior means of mean and covariance; tails are not known yet, so clips are a bell's."""
+        """Frames at the posterior mean of mean and covariance; tails are not known yet, so clips are those of a Gaussian."""
         rounds = unclipped(self.answers.rounds, self.answers.counts)
         return posterior_frames(self.answers.with_rounds(rounds))
 
@@ -319,7 +319,7 @@ def reverse_kl(mean: Floats, shape: Floats, means: Floats, covariances: Floats) 
 
 
 def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:
-    """The noisy counts; one of a class whose place noise hides, as low as its own noise allows.
+    """The noisy counts, where the count of a class whose place noise hides is lowered within its own noise.
 
     With R the expected reverse KL of a class, q ln(q / pi) + pi ln(pi / q) + q R is least at q = x pi with
     ln x - 1/x + 1 + R = 0, that is 1 / x = omega(1 + R) (Wright's omega). That alone would hide classes

@@ -1,4 +1,4 @@
-"""Tables with categories and missing cells: one histogram a column, then the rounds on encoded rows.
+"""Tables with categories and missing cells: one histogram per column, then the rounds on encoded rows.
 
 1. One histogram per column as stated: bins of numbers, levels of categories, and one bin for missing cells.
    A row fills one bin per column, whatever its cells are (docs/proofs/marginal-counts.md).
@@ -92,7 +92,7 @@ def release_mixed(
     )  # fmt: skip
     rounds.total = session.total
     at = in_one_bin(exchangeable(_located(encoding, levels, numbers, region), region.extent))
-    # Of a 0/1 column the share is counted, so that its width is known.
+    # The share of a 0/1 column was counted, so its width is known and it is no spike.
     at = hedged(replace(at, spikes=at.spikes & (rounds.least == 0)))
     answers = query_rounds(rounds, at)
     found = posterior_release(answers, objective, n_rows)
@@ -104,7 +104,7 @@ def release_mixed(
 
 
 def _levels(session: Session, columns: tuple[Column, ...]) -> Levels:
-    """Step 1."""
+    """Step 1: ask for the histograms of the columns as stated."""
     grid = step_grid(
         *np.array(
             [
@@ -257,7 +257,7 @@ def _margins(
     covariances: Floats,
     errors: Errors,
 ) -> Margins:
-    """Step 3."""
+    """Step 3: the margins of the released classes."""
     scores = [ClassScores(encoding, m, S) for m, S in zip(means, covariances, strict=True)]
     told = np.stack([s.switches() for s in scores])
     numbers = [j for j, column in enumerate(encoding.columns) if column.type != "category"]
@@ -288,9 +288,9 @@ def _margins(
 
 
 def _rare(counts: Floats, sigma: float) -> Floats:
-    """(K, L) positive counts of rare levels: as in all classes together, and as far as noise allows a class's own.
+    """(K, L) positive counts of rare levels, shrunk from the class's own counts towards those of all classes together.
 
-    James and Stein: what a class differs by is believed by the part of it that noise of L counts cannot explain.
+    The weight is that of James and Stein: a class keeps the part of its difference that the noise of L counts does not explain.
     """
     total = np.maximum(counts.sum(axis=0), 0.25 * sigma)
     expected = total / total.sum() * np.maximum(counts.sum(axis=1, keepdims=True), sigma)

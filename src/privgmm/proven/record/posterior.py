@@ -1,4 +1,4 @@
-"""What the noisy answers say about a class: the log-posterior of (n, mean, covariance).
+"""The log-posterior of (n, mean, covariance) of a class, given the noisy answers.
 
 All K classes and C Monte Carlo chains at once; leading axes (K, C). In the coordinates of the last
 round's frames a class is theta = (ln(n - n0), m, L): count, mean, and Sigma = L L^T, with ln of L's diagonal.
@@ -22,7 +22,7 @@ from privgmm.types import Flags, Floats
 # Bounds on ln n and ln L_ii that no sensible value meets; they keep wild proposals finite.
 _LOG_COUNT = (-3.0, 25.0)
 _LOG_DIAGONAL = 9.0
-# A histogram assumes normal columns: its widths (log) and means (in widths) are never believed closer than this.
+# Histograms are fitted by Gaussians, so their log widths and means (in widths) are treated as at least this uncertain.
 _WIDTH_SD = 0.25
 _MEAN_SD = 0.2
 # Widths and means that the last round contradicts by more than so many standard deviations are not believed, as those of a column of
@@ -240,9 +240,9 @@ def _of_totals(at: TotalsLikelihood, n: Floats, A: Floats) -> tuple[Floats, Floa
 def _scale_free(last: Moments) -> Floats:
     """(K,) part of the scale-free prior prod_j sd_j^-(d+1) that a class keeps: all where noise hides it, none where it is clear.
 
-    ln D flat means a density of Sigma that falls with its scale like c^(-d(d+1)/2). Where noise hides the class that keeps
-    Sigma from growing with the volume of its shapes. Where the class is seen it would only take off: 13 % of the variances
-    of the electricity profiles at epsilon 16, whose rounds all told the right ones.
+    A flat ln D means a density of Sigma that falls with its scale like c^(-d(d+1)/2). Where noise hides the class, this keeps
+    Sigma from growing with the volume of its shapes. Where the class is seen it would only bias it: variances of the
+    electricity profiles at epsilon 16 became 13 % too small, although all rounds showed the right ones.
     """
     n = np.maximum(last.count, fewest(last.total.shape[1]))
     d = last.total.shape[1]

@@ -1,4 +1,4 @@
-"""The rounds themselves: choose a query, ask it, and read its answer in the right units."""
+"""The rounds: choose a query, ask it, and convert its answer to the right units."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from privgmm.types import Floats
 
 AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
 Answer = Callable[[AnyQuery, float], Floats]
-# Shells of rows' own lengths, each twice the one before: beyond the innermost, squared lengths are known to a factor of two.
+# Octaves of shells by the lengths of rows, each edge twice the one before: beyond the innermost shell, squared lengths are known to
+# a factor of two.
 _OCTAVES = 6.0
 
 
@@ -31,9 +32,9 @@ _OCTAVES = 6.0
 class Session:
     """A budget to spend: ``answer`` adds the noise, ``left`` is the mu not yet spent.
 
-    n_rows is None where it is not public; ``total`` is the best public idea of it. ``grid`` are the bins of the
-    first histograms, else equal parts of the range that columns may have. ``least`` (d,) is the least width of a
-    frame along each column, for columns that are told by their histograms.
+    n_rows is None where it is not public; ``total`` is the best public estimate of it. ``grid`` are the bins of the
+    first histograms; without it, they are equal parts of the range of the columns. ``least`` (d,) is the least width of a
+    frame along each column, for columns whose spread is known from their histograms.
     """
 
     answer: Answer
@@ -62,7 +63,7 @@ class Session:
         return self.answer(query, mu), sensitivity / mu
 
     def guess_total(self, counts: Floats, sigma: float) -> None:
-        """Where the number of rows is not public, think of it by noisy class counts (K,)."""
+        """Where the number of rows is not public, estimate it from noisy class counts (K,)."""
         if self.n_rows is None:
             # Noisy, hence public; four standard deviations so that no class outgrows it.
             self.total = max(float(counts.sum() + 4 * sigma * math.sqrt(counts.size)), 4.0)
@@ -88,7 +89,7 @@ class Answers:
         return (self.as_answered or self.rounds)[-1]
 
     def with_rounds(self, rounds: tuple[Moments, ...]) -> Answers:
-        """The same answers with other words for the rounds."""
+        """The same answers with other rounds."""
         return replace(self, rounds=rounds)
 
     @property
@@ -128,7 +129,7 @@ def step_grid(low: Floats, high: Floats, step: Floats) -> Grid:
 
 
 def even_grid(dim: int, extent: float) -> Grid:
-    """Equal parts of what columns may have."""
+    """Bins that are equal parts of the range of the columns."""
     width = 2.0 * extent / TUNING.histogram_bins
     return Grid(np.full(dim, -extent), np.full(dim, width), np.full(dim, extent))
 

@@ -1,10 +1,10 @@
-"""Columns of which most rows share a value: the zeros of a count, the common side of a yes or no.
+"""Spikes: columns in which most rows share a value, such as the zeros of a count or the frequent answer to a yes/no question.
 
-The fit's variance is that of all rows. One row of a hundred far away has more of it than the others' own spread, and noise hides
-it in the bins. So (1) a column that lies in one place is looked at with ever finer bins: a bell shows its width at last, a
-shared value never does (``zoomed``). (2) Such a column begins with a frame as wide as what was stated for it
-(``hedged``). (3) From then on its frames are as wide as the rows lie from the shared value, which the ratio of two sums
-tells (``held``), or shells where they show more (``around``).
+The variance of the fit is that of all rows. One row in a hundred far away contributes more to it than the spread of the others,
+and noise hides that row in the bins. So (1) a column that seems to lie in one place is counted with ever finer bins: a Gaussian
+finally shows its width, a shared value never does (``zoomed``). (2) The first frame of such a column is as wide as the range
+stated for it (``hedged``). (3) Later frames are as wide as the distance of the other rows from the shared value, which the ratio
+of two sums gives (``held``), or the shells, where they show rows farther out (``around``).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _LOOKS_AT_AN_END = 2
 _BINS_BESIDE = 2
 # The first frame of a spike is the distance to the farther end of the column, over this: a row there is nearly at the clip. Not tuned.
 _HEDGE = 3.0
-# Sums are seen, and their ratio is taken at its largest, by so many standard deviations; the farthest rows are thought so many times
-# as far as that ratio. Geometric means of J over the oracle's on 19 invented tables, three of them like rare, visits and claims of
+# A sum is seen if it exceeds _SEEN standard deviations; their ratio is taken _LARGEST standard deviations above its value; the farthest rows are
+# assumed to lie _TIMES that far. Geometric means of J over the oracle's on 19 invented tables, three of them like rare, visits and claims of
 # bench.tables, epsilon 1, 4 and 16: 3.2 with these, 3.9 with 2 times, 3.6 with 2 and 4 deviations.
 _SEEN, _LARGEST, _TIMES = 3.0, 1.0, 1.3
 # Where neither sum is seen, the next frame is at most so many times narrower (6 tried: no better).
@@ -77,7 +77,7 @@ def zoomed(first: Located, look: Callable[[Floats, Floats], Located]) -> Located
     spikes |= spikes.any(axis=0) & alike
 
     def kept(old: Floats, new: Floats) -> Floats:
-        """Of a spike, what the first bins said: finer ones show nothing but the shared value."""
+        """The new values, but for spikes the old ones: finer bins show nothing of a spike but the shared value."""
         return np.where(spikes, old, new)
 
     return replace(
@@ -92,10 +92,10 @@ def zoomed(first: Located, look: Callable[[Floats, Floats], Located]) -> Located
 
 
 def _sharper(a: Located, b: Located, narrow: Flags) -> Located:
-    """Of two looks, the one that says more, column by column; the finer where ``a`` was too coarse.
+    """The more informative of two histograms, column by column; the finer one where ``a`` was too coarse.
 
-    A width below its smallest template looks certain and is not. A column that is no bell is told by the bins that hold
-    all of it: finer ones show its highest spike.
+    A width below the smallest template looks certain and is not. A column that is not Gaussian is described by the bins that
+    hold all of it, because finer ones show its highest spike only.
     """
     coarse, odd = narrow & ~a.shown, left_out(a.bins, a.counts)
     mean = (coarse | (b.means_sd < a.means_sd)) & ~odd
@@ -121,7 +121,7 @@ def in_one_bin(at: Located) -> Located:
 
 
 def hedged(at: Located) -> Located:
-    """Columns with spikes are as narrow as they look, or as wide as what was stated: midway, each within a standard deviation."""
+    """Columns with spikes may be as narrow as they look or as wide as the stated range: their log width is set midway, with both within a standard deviation."""
     low, high = at.bins.ends
     wide = np.maximum(at.means - low, high - at.means) / _HEDGE
     half = np.maximum(np.log(wide) - at.log_sd, 0.0) / 2

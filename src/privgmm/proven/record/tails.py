@@ -1,8 +1,8 @@
-"""How far out the rows of each class lie: laws of their length ||u||, from noisy counts of shells around the class.
+"""How far out the rows of each class lie: the distribution of their length ||u||, from noisy counts of shells around the class.
 
-Where noise hides the counts a class is taken for a bell; where they contradict it, they are believed. Tails that are too
-faint to show in one class may show in all of them together: columns mean the same in every class, so that their
-rows are thought to have tails of one kind.
+Where noise hides the counts, a class is assumed to be Gaussian; where they contradict that, they are believed. Tails that are
+too faint to show in one class may show in all classes together: columns mean the same in every class, so all classes are
+assumed to have tails of one kind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RADIUS_ENTRY, _LARGE = (4.5, 2.5), (100.0, 3000.0)
 # The same where all that may lie beyond the clip of a class that is no bell is asked for: from believing every
 # shell to nearly the above. Upper ends of 2 and 3 tried on 60 tables of spikes: intervals of deviations cover 0.91 and 0.93.
 _BEYOND_ENTRY = (0.0, 3.0)
-# After the fit, a shell (with all beyond it) is corrected by what is left if that is so significant.
+# After the fit, a shell (with all beyond it) is corrected by its residual if that exceeds this many standard deviations.
 _SURE = 5.0
 _SWEEPS = 300
 # Sweeps of the fit where it is made for many draws of the noise, which need no more than two digits.
@@ -46,7 +46,7 @@ _FAR_TAILS = tuple(
 _LIKELY = 0.5
 # A class has some if it is so many times as wide as its frame, and of so many standard deviations of a shell's noise.
 _FAR_SPREAD, _FAR_SEEN = 5.0, 10.0
-# How likely bells are before anything is seen (0.5, 0.95, 0.99 tried: bells pay for less).
+# The prior probability that there are no tails (0.5, 0.95, 0.99 tried: with less, Gaussian classes are released worse).
 _BELLS = 0.99
 # ln of how many times as wide as its frame a class's core may be: its standard deviation, and where it ends.
 _CORE_SD, _CORE_MOST, _CORES = 0.5, 1.5, 31
@@ -108,11 +108,11 @@ def shell_edges(dim: int, farthest: Floats) -> Floats:
 def radial_laws(
     shells: Shells, counts: Floats, dim: int, for_radius: bool = False, far: bool = False
 ) -> tuple[RadialLaw, ...]:
-    """Of all classes, which have so many rows (K,): each by its own shells, and by the kind of tails that all of them show.
+    """The radial law of each class, by its own shells and by the kind of tails that all classes together show; they have ``counts`` (K,) rows.
 
-    The kind is one of ``_TAILS`` or none. Its log-evidence is the sum over the classes, each with a width of its own. What a
-    class surely shows by itself (``radial_law``) stands for "none", so that no weak hypothesis undoes it. Where they only
-    choose a radius, large classes are believed to have fainter tails. With ``far`` the kinds of ``_FAR_TAILS`` may be, too.
+    The kind is one of ``_TAILS`` or none. Its log-evidence is the sum over the classes, each with a width of its own. Under "none"
+    a class keeps the law that it surely shows by itself (``radial_law``), so that a weak hypothesis cannot remove it. With
+    ``for_radius`` fainter tails are believed of large classes. With ``far`` the kinds of ``_FAR_TAILS`` may be, too.
     """
     entry = np.full(counts.size, _ENTRY)
     if for_radius:
@@ -210,8 +210,8 @@ def beyond(
 ) -> tuple[Floats, Floats]:
     """Draws (S,) of E(|u| - r)+ and E(|u|^2 - r^2)+ of an odd class k: what a clip at r may take of its rows.
 
-    ``lots`` (S, B) are standard normal: the law is fitted again to counts less a draw of their noise. No row of a draw is
-    thought farther out than ``farthest`` (S,).
+    ``lots`` (S, B) are standard normal draws: the law is fitted again to counts minus a draw of their noise. No row of a draw
+    lies farther out than ``farthest`` (S,).
     """
     at = _templates(shells.edges[k], shells.farthest[k], dim)
     sigma = float(shells.sd[k])

@@ -1,7 +1,9 @@
-"""Every tuned number of record level, in one place: what it means and which table justified it.
+"""The budget shares, noise shapes and repetitions of the rounds of record level: what each means, and which table justified it.
 
-"lab" below: medians of J = reverse + forward KL on the tables of ``python -m bench.tables`` (16 to 24
-releases of the paper's mixtures, two or three of each other table), tried by hand over the ranges named.
+Thresholds and grids that belong to one step (about a hundred, most of them set by hand) stand at the top of its file.
+
+The comments quote medians of J = reverse + forward KL on the tables of ``python -m bench.tables`` (16 to 24 releases
+of the paper's mixtures, two or three of each other table); values were tried by hand over the ranges named.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass, field
 
 from privgmm.queries.class_moments import Shape
 
-# Tables of at most so many columns have ``looks``, others ``glances``. Homes by person (six columns, two classes, epsilon 2 / 8) are
+# Tables with at most this many columns use ``looks``, others ``glances``. Homes by person (six columns, two classes, epsilon 2 / 8) are
 # worse with the latter: J 4.0 / 0.75 instead of 2.1 / 0.6; tables of seven and eight columns much better.
 FEW_COLUMNS = 6
 
@@ -21,7 +23,7 @@ class Round:
     """One round of moments: its share of what is left, the shape of its noise, its clipping.
 
     widen : factor on the clipping radius.
-    cap : signal (rows of a typical class * mu / sensitivity, over d) beyond which more budget is waste.
+    cap : signal (rows of a typical class * mu / sensitivity, over d) beyond which more budget would be wasted.
     """
 
     share: float
@@ -32,7 +34,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Looks:
-    """Rounds that are repeated while classes have a direction too narrow to be seen: how, at most how often, and when.
+    """Rounds that are repeated as long as classes have a direction too narrow to be seen: the round, how often at most, and when.
 
     seen : a class counts if the noise of all entries of its covariance together, in its frame, is below this.
     flat : and if that direction surely has less than this part of the frame's variance.
@@ -61,8 +63,8 @@ class Tuning:
     # A prime: no simple fraction of a range, where a class often lies, is the end of a bin. (40: a narrow class in the middle of the range
     # looks half a bin wide, and is released so, at any epsilon.)
     histogram_bins: int = 41
-    # A class surely (with this probability; 0.9 is no better) too narrow for its bins is looked at again, at most so often (spikes.py). One
-    # look takes some of Student's t, in a stated ball a hundred times as wide, for spikes.
+    # A class that is too narrow for its bins with this probability (0.9 is no better) is counted again with finer bins, at most this often
+    # (spikes.py). With one repetition some classes of Student's t, in a stated ball a hundred times as wide, are taken for spikes.
     sure: float = 0.99
     refinements: int = 3
 
@@ -87,7 +89,7 @@ class Tuning:
     # Tables with spikes: each look makes the frame of a spike narrower if it shows nothing (spikes.held), so that four of them end a
     # hundred times too narrow (99.5 % of 10,000 rows at one place, epsilon 1: J 165 instead of 2).
     spiked_looks: int = 2
-    # The count's part of these rounds, 0.2 (0.35 and 0.5 tried): 0.1 would be best for J, shares need more. 80 of the paper's mixtures,
+    # The last round. The part of the count is 0.2 (0.35 and 0.5 tried): 0.1 would be best for J, but shares need more. 80 of the paper's mixtures,
     # N=1000, epsilon 1: 0.2 and 0.35 leave shares off by 0.033 and 0.029; geometric means of J are 1.46 and 1.77.
     final: Round = field(
         default=Round(1.0, Shape(math.sqrt(0.2), math.sqrt(0.5), 1.0), widen=1.0, cap=math.inf)
@@ -135,14 +137,14 @@ class Tuning:
     component_round: Round = field(
         default=Round(1.0, Shape(0.5, 1.0, 1.0), widen=1.25, cap=math.inf)
     )
-    # "auto": a component for so much signal, rows of the class * mu / d^1.5 (the noise of an eigenvalue, relative to
+    # "auto": one component per this much signal, rows of the class * mu / d^1.5 (the noise of an eigenvalue, relative to
     # a component's own width, grows as d^1.5 over its rows).
     component_signal: float = 30.0
     # "auto" keeps one Gaussian unless the components say that the class is farther from it, in nats, than GAIN and than
     # so many times what noise is expected to cost. On tables of bells (14 classes, one to eight columns, epsilon 1 to 4) noise
     # looked like 0.3 to 3.6 times its expected cost.
     component_doubt: float = 4.0
-    # No eigenvalue is thought narrower than this share of the last guess's.
+    # No eigenvalue is taken to be below this part of the last guess's.
     narrowest_component: float = 0.01
 
 
@@ -167,10 +169,10 @@ def prior_exponent(dim: int) -> float:
 
 
 def prior_floor(dim: int) -> float:
-    """kappa: smallest conditional variances, relative to the column's, that are thought of.
+    """kappa: the smallest conditional variance, relative to the column's, that the prior allows for.
 
-    A small one makes classes whose flattest direction noise hides cheaper when they are
-    nearly flat, and dearer when they are not; with many columns such a direction always is hidden.
+    A small kappa makes the release better for classes that are nearly flat in a direction that noise hides, and worse
+    for classes that are not; with many columns some direction is always hidden.
     """
     return min(4e-5 * dim, 5e-4) * dim**2
 
