@@ -240,7 +240,7 @@ def _near_the_answer(last: Moments, n: Floats) -> tuple[Floats, Floats]:
     error = (last.second_sd / n * np.sqrt(d / 2))[:, None]
     hidden = (np.maximum(values, 0.0) + error**2) / (1 + error**2)
     values = np.where(values > 2 * error, values, hidden)
-    values = np.maximum(values, 1e-4)
+    values = np.maximum(values, 1e-3)
     L = np.linalg.cholesky((vectors * values[:, None, :]) @ np.swapaxes(vectors, 1, 2))
     diag = np.arange(d)
     L[:, diag, diag] = np.log(L[:, diag, diag])
