@@ -10,9 +10,9 @@ from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws, sample
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius, refined
 from privgmm.proven.record.locate import Bins, Located, bins_below, left_out, locate, odd_columns
 from privgmm.proven.record.margins import Bells, column_quantiles
-from privgmm.proven.record.mechanism import balanced_counts, hidden_cost, reconciled
+from privgmm.proven.record.mechanism import balanced_counts, hidden_cost
 from privgmm.proven.record.posterior import Posterior, lower_inverse
-from privgmm.proven.record.rounds import Answers, classwise
+from privgmm.proven.record.rounds import Answers, classwise, drawn_to, reconciled
 from privgmm.proven.record.tails import Shells, beyond, shell_edges
 
 
@@ -349,3 +349,13 @@ def test_what_lies_beyond_a_clip_is_drawn_from_the_shells() -> None:
             assert low < (1 + 0.1) * value
             assert high > (1 - 0.1) * value
             assert np.median(draws) == pytest.approx(value, rel=near)
+
+
+def test_a_wrong_mean_is_drawn_to_the_plain_one_and_a_right_one_stays() -> None:
+    """Far off, the error is that of the plain mean; within its noise (99 % of draws) nothing moves."""
+    rng = np.random.default_rng(4)
+    seen = 0.01 * rng.standard_normal((200, 5))
+    far = [np.linalg.norm(drawn_to(np.full(5, 0.3), x, 0.01)) for x in seen]
+    assert np.mean(far) < 1.05 * np.linalg.norm(seen, axis=1).mean()
+    stays = [not drawn_to(np.zeros(5), x, 0.01).any() for x in seen]
+    assert np.mean(stays) >= 0.97

@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import chdtri, softmax, wrightomega
+from scipy.special import softmax, wrightomega
 
 from privgmm.privacy import Curator
 from privgmm.proven.mixtures import Wanted
@@ -41,10 +41,12 @@ from privgmm.proven.record.rounds import (
     Grid,
     Session,
     classwise,
+    drawn_to,
     histogram_round,
     moment_round,
     plain_round,
     radial_round,
+    reconciled,
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius
 from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
@@ -54,12 +56,8 @@ from privgmm.types import Floats
 
 # See hidden_cost: nats, and standard deviations of the count.
 HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
-# Two second moments agree if noise alone would set them farther apart once in a hundred times.
-_AGREEING = 0.99
 # Wider frames are kept if rows reach less than this part as far out of them.
 _CLOSER = 0.7
-# No direction becomes narrower than this part of its variance by ``reconciled``.
-_NARROWEST = 0.25
 
 
 def release_record(
@@ -118,42 +116,11 @@ def _release(session: Session, located: Located, objective: Objective) -> tuple[
     found = posterior_release(answers, objective, session.n_rows)
     if plain is None:
         return answers, found
-    second, error = plain
-    rows = float(answers.clipped.count[0])
-    mean, covariance = reconciled(found.means[0], found.covariances[0], second / rows, error / rows)
+    each = plain.per_row(float(answers.clipped.count[0]))
+    mean = drawn_to(found.means[0], each.total, each.total_error)
+    mean, covariance = reconciled(mean, found.covariances[0], each.second, each.second_error)
     best = found.weights, mean[None], covariance[None]
     return answers, Estimate(*best, record_errors(answers, session.n_rows, best))
-
-
-def reconciled(
-    mean: Floats, covariance: Floats, plain: Floats, error: float
-) -> tuple[Floats, Floats]:
-    """A mean and covariance whose second moment (d, d) does not contradict a noisy one, ``plain``, that assumes nothing.
-
-    ``plain`` = M + E with ||E||_F^2 ~ error^2 chi^2_p, p = d (d + 1) / 2, independent of the first two. Where the second
-    moments differ by more than E explains, a value between them is taken, with the weight of James and Stein: whatever
-    misled the first, the error of the result is hardly more than that of ``plain``. Directions in which E hides both
-    keep the covariance they had.
-    """
-    d = mean.size
-    p = d * (d + 1) / 2
-    target = covariance + np.outer(mean, mean)
-    gap = plain - target
-    size = float((gap * gap).sum())
-    if size <= chdtri(p, 1 - _AGREEING) * error**2:
-        return mean, covariance
-    # The largest eigenvalue of E is about this.
-    edge = error * math.sqrt(2 * d)
-    values, axes = np.linalg.eigh(target)
-    hidden = axes[:, values <= edge]
-    inside = hidden.T @ plain @ hidden
-    if inside.size and np.linalg.eigvalsh(inside)[-1] <= edge:
-        gap = gap - hidden @ (hidden.T @ gap @ hidden) @ hidden.T
-    moved = target + (1 - p * error**2 / size) * gap - np.outer(mean, mean)
-    # The nearest matrix that is nowhere narrower than a part of the covariance before.
-    least = _NARROWEST * covariance
-    values, axes = np.linalg.eigh((moved + moved.T) / 2 - least)
-    return mean, least + (axes * np.maximum(values, 0.0)) @ axes.T
 
 
 def _with_margins(session: Session, answers: Answers, found: Estimate) -> Estimate:
