@@ -136,6 +136,22 @@ def claims(run: int) -> Table:
     return np.c_[money, rng.poisson(0.3 + 0.3 * y), age], y, {"bounds": bounds}
 
 
+def codes(run: int) -> Table:
+    """Four whole numbers of which one in twenty is 999, a code for missing, and one in thirty is -1."""
+    rng, y = _labels([6, run], 6000, 0.4)
+    X = np.rint(rng.normal(size=(6000, 4)) * [12, 3, 8, 15] + [45, 12, 30, 80] + 2 * y[:, None])
+    X = np.where(rng.random(X.shape) < 0.05, 999, X)
+    return np.maximum(np.where(rng.random(X.shape) < 0.03, -1, X), -1), y, {"bounds": (-1, 999)}
+
+
+def inflated(run: int) -> Table:
+    """Three counts with 40 to 80 % zeros and else a long tail."""
+    rng, y = _labels([7, run], 6000, 0.5)
+    count = np.minimum(1 + rng.negative_binomial(1.2, 0.15, size=(6000, 3)), 60)
+    none = rng.random((6000, 3)) < np.array([0.8, 0.6, 0.4]) - 0.1 * y[:, None]
+    return np.where(none, 0, count).astype(float), y, {"bounds": (0, 60)}
+
+
 def covertype(n: int, _: int) -> Table:
     """UCI Covertype, ten numbers, seven classes; bounds are the columns' ranges."""
     stored = np.load(folder() / "covtype.npz")
@@ -192,6 +208,8 @@ TABLES = {
     "rare": Case(rare),
     "visits": Case(visits),
     "claims": Case(claims),
+    "codes": Case(codes),
+    "inflated": Case(inflated),
     "synthetic-1000": Case(
         functools.partial(synthetic, 1000), (0.5, 1, 2, 4), (8, 2, 0.5, 0.12), 3.0, 40
     ),
