@@ -70,8 +70,9 @@ def uncertainty(
     """
     # In a draw all counts may be zero.
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    drawn = Drawn(counts, shares, means, *split(covariances))
-    return errors_of(drawn if widen is None else _spread_out(drawn, widen), released)
+    drawn, published = Drawn(counts, shares, means, *split(covariances)), split(released[2])
+    drawn = drawn if widen is None else _spread_out(drawn, widen)
+    return _errors(drawn, (*released[:2], *published))
 
 
 def _spread_out(drawn: Drawn, widen: tuple[float, ...]) -> Drawn:
@@ -104,14 +105,19 @@ def errors_of(
     drawn: Drawn, released: tuple[Floats, Floats, Floats], seen: Flags | None = None
 ) -> Errors:
     """Intervals and errors from draws of each kind; columns that were not ``seen`` (K, d) are never usable."""
-    deviation, correlation = split(released[2])
-    published = (released[0], released[1], deviation, correlation)
+    return _errors(drawn, (*released[:2], *split(released[2])), seen)
+
+
+def _errors(
+    drawn: Drawn, published: tuple[Floats, Floats, Floats, Floats], seen: Flags | None = None
+) -> Errors:
+    """The same about published weights, means, deviations and correlations."""
     # Errors are taken about the published values and not about the mean of the draws, because choosing a release adds to its error.
     weights, middle, wide, tied = (
         np.sqrt(((d - p) ** 2).mean(axis=0)) for d, p in zip(drawn[1:], published, strict=True)
     )
     intervals = Intervals(*(Interval(*np.quantile(d, LEVELS, axis=0)) for d in drawn[1:]))
-    columns = _usable(drawn.counts, middle, intervals.deviations, deviation)
+    columns = _usable(drawn.counts, middle, intervals.deviations, published[2])
     if seen is not None:
         columns &= seen
     return Errors(weights, middle, wide, tied, intervals, columns)

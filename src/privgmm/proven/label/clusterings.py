@@ -19,7 +19,7 @@ from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
 from privgmm.queries.cell_counts import Partition, joint_codes
 from privgmm.rowwise import GaussianRule, mixture_rules
-from privgmm.types import Floats, Integers
+from privgmm.types import Codes, Floats, Integers
 
 # The public part is deterministic: the same features always give the same cells.
 SEED = 0
@@ -74,16 +74,21 @@ class PublicView:
     whole: Moments  # of all rows together
 
     @cached_property
+    def has_all_rows(self) -> bool:
+        """Whether ``rows`` are all rows of the features."""
+        return bool(self.rows.shape[0] == self.features.n_rows)
+
+    @cached_property
     def overlaps(self) -> list[tuple[Floats, Floats]]:
         """For every model, G = A^T R (cells, components), the expected number of rows of each component in each cell, and
         (cells,) the variance sum_n 1 - sum_m r_nm^2 of labels drawn from R; rows count by their shares.
 
         It takes a pass over all rows, unless ``rows`` are all of them, and is computed when models are first compared with a table.
         """
-        n_cells, taken = self.sizes.size, self.rows.shape[0] == self.features.n_rows
+        n_cells, taken = self.sizes.size, self.has_all_rows
         overlaps = [(np.zeros((n_cells, model.size)), np.zeros(n_cells)) for model in self.models]
         for rows, shares in [(self.rows, self.shares)] if taken else self.features.shared_chunks():
-            cells = self.cells(rows)
+            cells = self.row_cells if taken else self.cells(rows)
             found = self.responsibilities if taken else self._responsibilities(rows)
             for (G, unsure), R in zip(overlaps, found, strict=True):
                 unsure += np.bincount(
@@ -94,12 +99,34 @@ class PublicView:
         return overlaps
 
     @cached_property
+    def _places(self) -> tuple[Codes, Codes]:
+        codes = self.cells.codes()
+        return codes, self.cells(self.rows)
+
+    @property
+    def cell_codes(self) -> Codes:
+        """(cells, rules) component of every cell by each clustering whose common refinement they are."""
+        return self._places[0]
+
+    @property
+    def row_cells(self) -> Codes:
+        """(n,) the cells that ``rows`` lie in."""
+        return self._places[1]
+
+    @cached_property
     def responsibilities(self) -> list[Floats]:
         """The responsibilities of every model for ``rows``, which are few enough to be kept."""
         return list(self._responsibilities(self.rows))
 
     def _responsibilities(self, rows: Floats) -> Iterator[Floats]:
-        return (model.responsibilities(rows) for model in self.models)
+        soft = [model.responsibilities(rows) for model in self.models if model.soft]
+        hard = [model.rule(rows) for model in self.models if not model.soft]
+        each = iter(soft), iter(hard)
+        for model in self.models:
+            if model.soft:
+                yield next(each[0])
+            else:
+                yield np.eye(model.rule.offsets.size)[next(each[1])]
 
 
 def public_view(X: Floats | Features, n_classes: int, tuning: Tuning = TUNING) -> PublicView:

@@ -54,6 +54,11 @@ class Frames:
         i, j = np.triu_indices(self.dim)
         return i, j, np.where(i == j, 1.0, math.sqrt(2.0)) * self.shape.second
 
+    @cached_property
+    def _fineness(self) -> float:
+        """How long the query's integers are, at most, in parts of its grid."""
+        return grid_scale(self.dim) / GRID
+
     @property
     def second_steps(self) -> Floats:
         """Weights of the upper triangle of u u^T in ``contributions``."""
@@ -63,7 +68,7 @@ class Frames:
         """(n, d) coordinates u of the rows in the ellipsoid of class k, as the query's grid has them."""
         u = (X - self.centres[k]) @ self.maps[k].T
         norm = np.sqrt(np.einsum("ij,ij->i", u, u))
-        u *= (grid_scale(self.dim) / GRID / np.maximum(norm, 1.0))[:, None]
+        u *= (self._fineness / np.maximum(norm, 1.0))[:, None]
         return np.asarray(u)
 
     def contributions(self, u: Floats) -> Floats:

@@ -49,7 +49,7 @@ class Guesses:
         rng: np.random.Generator,
     ) -> None:
         self.view, self.models, self.table, self.tuning = view, models, table, tuning
-        groups = [np.arange(view.cells.n_cells), *view.cells.codes().T]
+        groups = [np.arange(view.cells.n_cells), *view.cell_codes.T]
         self._shares = [class_shares(table.grouped(g), tuning, rng)[g] for g in groups]
         total = np.maximum(table.counts.sum(axis=0), 1.0)
         rest = [] if table.totals_public else [max(table.sizes.sum() - total.sum(), 1.0)]
@@ -57,15 +57,16 @@ class Guesses:
         self.gains = np.zeros(table.n_labels)
         if models:
             likely = expected_labels(models, table.n_labels)
-            self._bend = fit_bend(likely, view.cells(view.rows), view.shares, table, tuning)
+            self._bend = fit_bend(likely, view.row_cells, view.shares, table, tuning)
             self.gains[: total.size] = class_gains(view, models, table, tuning)
 
     def bases(self, rows: Floats, shares: Floats) -> list[Floats]:
         """(n, L) labels of rows of these shares by cells and by clusterings, and last, if there are models, labels that follow them."""
-        cells = self.view.cells(rows)
+        known = np.array_equal(rows, self.view.rows)
+        cells = self.view.row_cells if known else self.view.cells(rows)
         found = [each[cells] for each in self._shares]
         if self.models:
-            likely = expected_labels(self.models, self.table.n_labels, rows)
+            likely = expected_labels(self.models, self.table.n_labels, None if known else rows)
             found.append(self._bend.labels(likely, cells, shares))
         return found
 
@@ -141,7 +142,7 @@ def class_gains(
 ) -> Floats:
     """(K,) log-likelihood of a class's counts if labels follow the models, less that of cells mixed in an unknown way."""
     n_cells, n_classes = table.counts.shape
-    cells = view.cells(view.rows)
+    cells = view.row_cells
     seen = np.bincount(cells, view.shares, minlength=n_cells)
     weight = (table.sizes / np.maximum(seen, 1e-300))[cells] * view.shares
 

@@ -97,7 +97,7 @@ def missed_total(
     """
     n_classes = table.counts.shape[1]
     weight = view.shares * float(table.sizes.sum() / view.shares.sum())
-    likely, cells = expected_labels(models, table.n_labels), view.cells(view.rows)
+    likely, cells = expected_labels(models, table.n_labels), view.row_cells
     bend = fit_bend(likely, cells, view.shares, table, tuning)
     labels = bend.labels(likely, cells, view.shares)[:, :n_classes]
     within = weight @ (labels * (1 - labels))
@@ -127,7 +127,7 @@ def pure_draws(
     (n, L) of the view's rows.
     """
     picks = rng.choice(len(models), tuning.draws, p=[model.share for model in models])
-    rows, shares, cells = view.rows, view.shares, view.cells(view.rows)
+    rows, shares, cells = view.rows, view.shares, view.row_cells
     few = rows.shape[0] == view.features.n_rows
     guarded: list[Draws] = []
     plain: list[Draws] = []

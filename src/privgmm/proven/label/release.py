@@ -76,26 +76,27 @@ def release_view(
 ) -> Estimate:
     """``release_label`` for whoever releases labels of the same features more than once."""
     n_classes = view.n_classes
-    budget = curator.remaining_mu
+    left = curator.remaining_mu
     rng = np.random.default_rng(_SEED)
 
     query = CellCountsQuery(CellCounts(view.cells, n_classes))
     sensitivity = query.sensitivity("label")
 
     def count(mu: float) -> CellTable:
-        return count_cells(curator, query, view.sizes, sensitivity, mu, totals_public)
+        nonlocal left
+        found = count_cells(curator, query, view.sizes, sensitivity, mu, totals_public)
+        left = curator.remaining_mu
+        return found
 
-    table = count(budget * math.sqrt(tuning.first_share))
-    left = budget * math.sqrt(1 - tuning.first_share)
+    table = count(left * math.sqrt(tuning.first_share))
     cost = _moments_cost(view, left, tuning)
     pays = cost < tuning.affordable_once or _mixed_pay(view, table, cost, tuning, rng)
     if not pays and cost < tuning.affordable_mixed:
         # Moments would pay if cells were mixed, and the first table is so noisy that it cannot show whether they are: count again.
         table = table.with_another(count(left * math.sqrt(tuning.second_share)))
-        left *= math.sqrt(1 - tuning.second_share)
         pays = _moments_pay(view, table, left, tuning, rng)
     if pays:
-        draws, labelled = _moment_draws(view, table, curator, tuning, rng)
+        draws, labelled = _moment_draws(view, table, curator, left, tuning, rng)
         told, widen = draws, tuning.widen_moments
     else:
         table = table.with_another(count(left))
@@ -191,20 +192,23 @@ def _moment_draws(
     view: PublicView,
     table: CellTable,
     curator: Curator,
+    mu: float,
     tuning: Tuning,
     rng: np.random.Generator,
 ) -> tuple[Draws, Labelled]:
-    """Draws of (eq2)'s values, and rows under the soft labels that agree with the noisy moments."""
-    n_units, n_classes, d = view.features.n_units, view.n_classes, view.features.dim
-    most = max(tuning.tilt_cells // (n_classes * d), tuning.probe_rows)
-    numbers = some_rows(view.features.n_rows, most, rng)
-    rows, shares = view.features.shared_at(numbers)
-    all_rows = rows.shape[0] == view.features.n_rows
+    """Draws of (eq2)'s values, and rows under the soft labels that agree with the noisy moments, which cost mu."""
+    n_units, n_classes = float(view.sizes.sum()), view.n_classes
+    most = max(tuning.tilt_cells // (n_classes * view.scale.size), tuning.probe_rows)
+    numbers, rows, shares = view.numbers, view.rows, view.shares
+    all_rows = view.has_all_rows and rows.shape[0] <= most
+    if not all_rows:
+        numbers = some_rows(view.features.n_rows, most, rng)
+        rows, shares = view.features.shared_at(numbers)
+        all_rows = rows.shape[0] == view.features.n_rows
     weight = 1.0 if all_rows else n_units / float(shares.sum())
     models = label_models(view, table, tuning, rng) if _mixed(table, tuning) < 1 else []
     guesses = Guesses(view, models, table, tuning, rng)
     bases = guesses.bases(rows, shares)
-    mu = curator.remaining_mu
     framed = guesses.each_class(bases)[:, :n_classes] * shares[:, None]
     frames = choose_frames(rows, framed, view.scale, weight, mu, tuning)
     totals = (curator.answer(frames.query, mu) / frames.query.steps).reshape(n_classes, -1)

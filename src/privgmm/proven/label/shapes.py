@@ -80,12 +80,12 @@ def label_margins(
     if isinstance(features, EncodedFeatures):
         cells = features.cells.at(labelled.numbers[some])
         return _mixed(features.encoding, cells, rows, weights, released, errors, steps)
-    deviations, correlations = split(released[2])
+    deviations = np.sqrt(np.diagonal(released[2], axis1=1, axis2=2))
     bells = np.stack([released[1], deviations, errors.means, errors.deviations])
     told = np.stack(
         [row_quantiles(x, weights, bells[:, :, j], steps[j]) for j, x in enumerate(rows.T)], axis=1
     )
-    latent = [latent_correlations(q, r) for q, r in zip(told, correlations, strict=True)]
+    latent = [latent_correlations(q, r) for q, r in zip(told, split(released[2])[1], strict=True)]
     return Margins(told, np.stack(latent))
 
 
