@@ -24,7 +24,7 @@ def coded(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_code_for_missing_is_released_as_wide_as_it_makes_its_column(seed: int) -> None:
-    """Twelve tables and seeds gave J of 0.01 to 0.03 at epsilon 4; without the wider frames it is thousands."""
+    """Five such tables (bench.tables codes) have a median of 0.017 and a mean of 0.016 at epsilon 4; without the wider frames J is thousands."""
     X, y = coded(seed)
     fitted = privgmm.fit(X, y)
     q = privgmm.release(
