@@ -18,6 +18,7 @@ from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
 from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, SeededNoise
+from privgmm.proven.possible import possible
 from privgmm.proven.uncertainty import Estimate
 from privgmm.releases import Guarantee
 from privgmm.transform import Standardise, Step
@@ -68,6 +69,9 @@ def proven(request: OpenedRequest) -> Made:
         if parts is not None:
             moved = rows.region.from_unit(parts.means, parts.covariances)
             parts = parts._replace(means=moved[0], covariances=moved[1])
+    stated = None if request.unit == "label" or rows.steps else _stated(request.columns, encoding)
+    if stated is not None and errors is not None and parts is None:
+        means, covariances = possible(means, covariances, errors.means, *stated)
     guarantee = Guarantee(
         status="proven",
         unit=request.unit,
@@ -177,16 +181,31 @@ def _steps(request: OpenedRequest, rows: Rows) -> tuple[float | None, ...]:
 
 def _grid(columns: tuple[Column, ...], region: Region) -> Grid | None:
     """Bins for columns whose ranges were stated; each is a whole number of steps wide where steps were stated. None without ranges."""
-    if any(column.lo is None for column in columns):
+    stated = _stated(columns, None)
+    if stated is None:
         return None
     # Imported here, as every mechanism is, so that a release loads only the one that it runs.
     from privgmm.proven.record.rounds import step_grid
 
-    low, high, step = np.array(
-        [
-            (column.lo, column.hi, np.nan if column.step is None else column.step)
-            for column in columns
-        ]
-    ).T
+    low, high, step = stated
     center, scale = region.center, region.scale
     return step_grid((low - center) / scale, (high - center) / scale, step / scale)
+
+
+def _stated(
+    columns: tuple[Column, ...], encoding: Encoding | None
+) -> tuple[Floats, Floats, Floats] | None:
+    """Ranges and steps (NaN: any value) of the columns of the model, (d,) each; None where ranges were not stated."""
+    # What fills a missing cell need not be a value that the column can have.
+    known = [None if column.missing else column.step for column in columns]
+    steps = np.array([np.nan if step is None else step for step in known])
+    if encoding is not None:
+        low, high = encoding.bounds
+        # Levels and missing cells are columns of 0 and 1.
+        own = np.ones(encoding.dim)
+        own[[encoding.places[j].start for j in encoding.numbers]] = steps[list(encoding.numbers)]
+        return low, high, own
+    if any(column.lo is None for column in columns):
+        return None
+    low, high = np.array([(column.lo, column.hi) for column in columns], dtype=np.float64).T
+    return low, high, steps
