@@ -22,7 +22,7 @@ from privgmm.proven.record.alike import (
     no_shared_shape,
     shared_shape,
 )
-from privgmm.proven.record.clipping import unclipped
+from privgmm.proven.record.clipping import doubted, unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
@@ -36,17 +36,22 @@ from privgmm.proven.record.frames import (
 )
 from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
+from privgmm.proven.record.plain import (
+    agree,
+    drawn_to,
+    has_tails,
+    per_row,
+    plain_round,
+    reconciled,
+)
 from privgmm.proven.record.rounds import (
     Answers,
     Grid,
     Session,
     classwise,
-    drawn_to,
     histogram_round,
     moment_round,
-    plain_round,
     radial_round,
-    reconciled,
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius
 from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
@@ -111,14 +116,19 @@ def released(session: Session, objective: Objective, shapes: bool = False) -> Es
 
 def _release(session: Session, located: Located, objective: Objective) -> tuple[Answers, Estimate]:
     """All rounds after the histograms, and the release made from them; a single class must also agree with its plain second moment."""
-    plain = plain_round(session)
+    asked = plain_round(session)
     answers = query_rounds(session, located)
     found = posterior_release(answers, objective, session.n_rows)
-    if plain is None:
+    if asked is None:
         return answers, found
-    each = plain.per_row(float(answers.clipped.count[0]))
-    mean = drawn_to(found.means[0], each.total, each.total_error)
-    mean, covariance = reconciled(mean, found.covariances[0], each.second, each.second_error)
+    plain = per_row(asked, float(answers.counts[0]))
+    mean, covariance = found.means[0], found.covariances[0]
+    if agree(mean, covariance, plain, has_tails(answers)):
+        # One round more for the posterior.
+        more = answers.with_rounds(doubted((asked, *answers.rounds)))
+        return answers, posterior_release(more, objective, session.n_rows)
+    mean = drawn_to(mean, plain.mean, plain.mean_error)
+    mean, covariance = reconciled(mean, covariance, plain.second, plain.second_error)
     best = found.weights, mean[None], covariance[None]
     return answers, Estimate(*best, record_errors(answers, session.n_rows, best))
 

@@ -112,8 +112,7 @@ class Tuning:
     # this part of their squares, and has this share then.
     length_share: float = 0.02
     plain_worth: float = 0.25
-    plain_share: float = 0.4
-    plain_shape: Shape = field(default=Shape(0.1, 0.3, 1.0))
+    plain: Round = field(default=Round(0.4, Shape(0.1, 0.3, 1.0), widen=1.0, cap=math.inf))
 
     # A class whose place noise hides (its expected reverse KL is above so many nats) is released with a count lower by at
     # most so many standard deviations. The paper's mixtures, N=1000, epsilon 1: from 0 nats on shares are off by 0.034 and J is
