@@ -9,7 +9,19 @@ import pytest
 from privgmm.data import ArraySource
 from privgmm.privacy import Curator, SeededNoise
 from privgmm.proven.record import release_record
-from privgmm.proven.record.plain import Plain, agree, drawn_to, nats, reconciled
+from privgmm.proven.record.plain import (
+    Plain,
+    agree,
+    asked_again,
+    drawn_to,
+    has_tails,
+    nats,
+    per_row,
+    plain_round,
+    reconciled,
+)
+from privgmm.proven.record.rounds import Session
+from privgmm.proven.record.tails import Shells, shell_edges
 
 
 def noise(rng: np.random.Generator, d: int, error: float) -> np.ndarray:
@@ -127,6 +139,49 @@ def test_a_wrong_mean_is_drawn_to_the_plain_one_and_a_right_one_stays() -> None:
     assert np.mean(stays) >= 0.97
 
 
+def test_sums_asked_for_twice_are_averaged_by_precision() -> None:
+    """The average is right, and its noise is that of both shares together."""
+    n = 50_000
+    X = np.random.default_rng(6).uniform(-0.5, 0.5, (n, 2))
+    source = ArraySource(X, np.zeros(n, dtype=np.intp), 1)
+    curator = Curator(source, SeededNoise(1), "replace", 16.0, 1e-5)
+    session = Session(curator.answer, "replace", curator.mu, 1, 2, n)
+    (first,) = once = plain_round(session)
+    (both,) = asked_again(session, once)
+    assert session.left < 0.8 * curator.mu
+    told = per_row(both, float(n))
+    assert told.second_error < 2e-5
+    np.testing.assert_allclose(told.second, X.T @ X / n, atol=5 * told.second_error)
+    np.testing.assert_allclose(told.mean, X.mean(axis=0), atol=5 * told.mean_error)
+    # 40 % of what is left after 98 %, then 40 % of the rest: precisions are as 1 to 0.6.
+    assert both.second_sd[0] == pytest.approx(first.second_sd[0] / np.sqrt(1.6))
+    assert both.total_sd[0] == pytest.approx(first.total_sd[0] / np.sqrt(1.6))
+
+
+def test_shells_of_bells_have_no_tails_and_those_of_heavy_rows_have() -> None:
+    """Counts of 4,000 rows, noise of 20 rows each, frames a tenth too narrow: 40 tables of each kind and number of columns."""
+    rng = np.random.default_rng(8)
+    for d in (1, 4):
+        bells, heavy = [], []
+        for _ in range(40):
+            u = 1.1 * rng.standard_normal((4000, d))
+            bells.append(tails_of(u, rng))
+            heavy.append(tails_of(u * np.exp(rng.standard_normal((4000, 1))), rng))
+        assert not any(bells)
+        assert all(heavy)
+
+
+def tails_of(u: np.ndarray, rng: np.random.Generator) -> bool:
+    d, sd = u.shape[1], 20.0
+    edges = shell_edges(d, np.array([40.0]))
+    at = np.searchsorted(edges[0], np.linalg.norm(u, axis=1))
+    counts = np.bincount(at, minlength=edges.shape[1] + 1) + sd * rng.standard_normal(
+        edges.shape[1] + 1
+    )
+    shells = Shells(counts[None], edges, np.array([sd]), np.array([40.0]))
+    return has_tails(shells, np.array([float(len(u))]), d)
+
+
 def sphere(rng: np.random.Generator) -> np.ndarray:
     X = rng.normal(size=(4000, 4))
     return X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -170,10 +225,11 @@ def test_no_table_is_told_much_worse_than_by_the_plain_mechanism(
 ) -> None:
     """Frobenius error of the second moment, at most twice that of noise on X^T X, mean of six runs.
 
-    With one column it scatters, so there are 24 runs: 1.77 times is expected, and 2.4 times come by chance once in 100 times.
+    With one or two columns it scatters, so there are more runs: 1.6 to 1.8 times is expected (1.7 in 24 runs of the counts), and 2.4 times
+    comes by chance once in 100 times.
     """
     errors = []
-    for seed in range(24 if rows is wages else 6):
+    for seed in range({wages: 24, counts: 12}.get(rows, 6)):
         X = rows(np.random.default_rng(seed))
         n, d = X.shape
         source = ArraySource(X, np.zeros(n, dtype=np.intp), 1)
@@ -184,8 +240,10 @@ def test_no_table_is_told_much_worse_than_by_the_plain_mechanism(
         )[:3]
         errors.append(np.linalg.norm(second(m[0], S[0]) - X.T @ X / n))
         assert np.linalg.eigvalsh(S[0]).min() > 0
+        spent = math.hypot(*(m.mu for m in curator.mechanisms))
+        assert spent == pytest.approx(curator.mu, rel=1e-8)
     # A row moves X^T X by one if it comes or goes, by sqrt 2 if it is exchanged. The mean length of p normal numbers:
     p = d * (d + 1) / 2
     length = math.sqrt(2) * math.gamma((p + 1) / 2) / math.gamma(p / 2)
     plain = (math.sqrt(2) if adjacency == "replace" else 1.0) / (curator.mu * n) * length
-    assert np.mean(errors) < (2.4 if d == 1 else 2.0) * plain
+    assert np.mean(errors) < (2.4 if d <= 2 else 2.0) * plain

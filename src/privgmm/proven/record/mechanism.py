@@ -38,6 +38,7 @@ from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
 from privgmm.proven.record.plain import (
     agree,
+    asked_again,
     drawn_to,
     has_tails,
     per_row,
@@ -116,16 +117,16 @@ def released(session: Session, objective: Objective, shapes: bool = False) -> Es
 
 def _release(session: Session, located: Located, objective: Objective) -> tuple[Answers, Estimate]:
     """All rounds after the histograms, and the release made from them; a single class must also agree with its plain second moment."""
-    asked = plain_round(session)
-    answers = query_rounds(session, located)
+    answers = query_rounds(session, located, plain_round(session))
     found = posterior_release(answers, objective, session.n_rows)
-    if asked is None:
+    if not answers.plain:
         return answers, found
-    plain = per_row(asked, float(answers.counts[0]))
+    plain = per_row(answers.plain[0], float(answers.counts[0]))
+    tails = has_tails(answers.shells[0], answers.counts, session.dim)
     mean, covariance = found.means[0], found.covariances[0]
-    if agree(mean, covariance, plain, has_tails(answers)):
+    if agree(mean, covariance, plain, tails):
         # One round more for the posterior.
-        more = answers.with_rounds(doubted((asked, *answers.rounds)))
+        more = answers.with_rounds(doubted((*answers.plain, *answers.rounds)))
         return answers, posterior_release(more, objective, session.n_rows)
     mean = drawn_to(mean, plain.mean, plain.mean_error)
     mean, covariance = reconciled(mean, covariance, plain.second, plain.second_error)
@@ -146,8 +147,11 @@ def find_classes(session: Session) -> Located:
     return hedged(exchangeable(histogram_round(session), session.extent))
 
 
-def query_rounds(session: Session, located: Located) -> Answers:
-    """Ask all queries after the histograms: rounds of moments, and counts of shells before the last round."""
+def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] = ()) -> Answers:
+    """Ask all queries after the histograms: rounds of moments, and counts of shells before the last round.
+
+    ``plain`` are a single class's sums in the stated ball, where asked for.
+    """
     frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
     so_far = _SoFar(session, Answers(
         located, (), located.counts, located.counts_sd**2,
@@ -182,11 +186,13 @@ def query_rounds(session: Session, located: Located) -> Answers:
             (frames, shells), (wide := floored(frames, wider), radial_round(session, wide)), counts
         )
         tails = radial_laws(shells, counts, session.dim, for_radius=True)
+    if plain and session.dim <= TUNING.plain_columns and has_tails(shells, counts, session.dim):
+        plain = asked_again(session, plain)
     so_far.ask(frames, TUNING.final, tails)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
-    return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,))
+    return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,), plain=plain)
 
 
 def closer(

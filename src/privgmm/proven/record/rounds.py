@@ -79,6 +79,8 @@ class Answers:
     as_answered: tuple[Moments, ...] = ()
     # How far out rows lie in the last round's frames (one, or none where they were not asked for).
     shells: tuple[Shells, ...] = ()
+    # A single class's sums in the stated ball itself (plain.py), where asked for.
+    plain: tuple[Moments, ...] = ()
 
     @property
     def clipped(self) -> Moments:
