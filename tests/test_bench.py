@@ -132,3 +132,17 @@ def test_the_peak_of_a_child_is_its_own(bench):
     assert ballast.sum() == 3 * 10**7
     assert small < 200
     assert large > small + 200
+
+
+def test_second_moments_are_measured_beside_the_plain_mechanism(bench) -> None:
+    """Of one entry the plain mechanism's mean error is its noise's, sqrt(2 / pi) sd; 200 draws know it to 6 %, three errors allowed."""
+    second_moments = bench("second_moments")
+    error = second_moments._plain_error(np.array([[0.5]]), 1000.0, np.random.default_rng(0))
+    assert error == pytest.approx(np.sqrt(2 / np.pi) * np.sqrt(2) / 1000, rel=0.16)
+    *lines, last = second_moments.lines(["bell off centre"], [16.0], [1.0], 1)
+    assert len(lines) == 1
+    assert last.startswith("above 2: 0 of 1")
+    for table in second_moments.TABLES.values():
+        rows = table(np.random.default_rng(1))
+        assert np.linalg.norm(rows.X, axis=1).max() <= 1 + 1e-12
+        assert np.abs(rows.X).max() <= rows.extent * (1 + 1e-12)

@@ -22,7 +22,7 @@ from privgmm.proven.record.alike import (
     no_shared_shape,
     shared_shape,
 )
-from privgmm.proven.record.clipping import unclipped
+from privgmm.proven.record.clipping import doubted, unclipped
 from privgmm.proven.record.components import component_sizes, record_components
 from privgmm.proven.record.draws import Draws, posterior_draws, posterior_frames
 from privgmm.proven.record.errors import record_errors
@@ -36,17 +36,23 @@ from privgmm.proven.record.frames import (
 )
 from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
+from privgmm.proven.record.plain import (
+    agree,
+    asked_again,
+    drawn_to,
+    has_tails,
+    per_row,
+    plain_round,
+    reconciled,
+)
 from privgmm.proven.record.rounds import (
     Answers,
     Grid,
     Session,
     classwise,
-    drawn_to,
     histogram_round,
     moment_round,
-    plain_round,
     radial_round,
-    reconciled,
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius
 from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
@@ -111,14 +117,19 @@ def released(session: Session, objective: Objective, shapes: bool = False) -> Es
 
 def _release(session: Session, located: Located, objective: Objective) -> tuple[Answers, Estimate]:
     """All rounds after the histograms, and the release made from them; a single class must also agree with its plain second moment."""
-    plain = plain_round(session)
-    answers = query_rounds(session, located)
+    answers = query_rounds(session, located, plain_round(session))
     found = posterior_release(answers, objective, session.n_rows)
-    if plain is None:
+    if not answers.plain:
         return answers, found
-    each = plain.per_row(float(answers.clipped.count[0]))
-    mean = drawn_to(found.means[0], each.total, each.total_error)
-    mean, covariance = reconciled(mean, found.covariances[0], each.second, each.second_error)
+    plain = per_row(answers.plain[0], float(answers.counts[0]))
+    tails = has_tails(answers.shells[0], answers.counts, session.dim)
+    mean, covariance = found.means[0], found.covariances[0]
+    if agree(mean, covariance, plain, tails):
+        # One round more for the posterior.
+        more = answers.with_rounds(doubted((*answers.plain, *answers.rounds)))
+        return answers, posterior_release(more, objective, session.n_rows)
+    mean = drawn_to(mean, plain.mean, plain.mean_error)
+    mean, covariance = reconciled(mean, covariance, plain.second, plain.second_error)
     best = found.weights, mean[None], covariance[None]
     return answers, Estimate(*best, record_errors(answers, session.n_rows, best))
 
@@ -136,8 +147,11 @@ def find_classes(session: Session) -> Located:
     return hedged(exchangeable(histogram_round(session), session.extent))
 
 
-def query_rounds(session: Session, located: Located) -> Answers:
-    """Ask all queries after the histograms: rounds of moments, and counts of shells before the last round."""
+def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] = ()) -> Answers:
+    """Ask all queries after the histograms: rounds of moments, and counts of shells before the last round.
+
+    ``plain`` are a single class's sums in the stated ball, where asked for.
+    """
     frames = axis_frames(located.means, located.means_sd, located.log_sd, located.log_sd_sd)
     so_far = _SoFar(session, Answers(
         located, (), located.counts, located.counts_sd**2,
@@ -172,11 +186,13 @@ def query_rounds(session: Session, located: Located) -> Answers:
             (frames, shells), (wide := floored(frames, wider), radial_round(session, wide)), counts
         )
         tails = radial_laws(shells, counts, session.dim, for_radius=True)
+    if plain and session.dim <= TUNING.plain_columns and has_tails(shells, counts, session.dim):
+        plain = asked_again(session, plain)
     so_far.ask(frames, TUNING.final, tails)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
-    return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,))
+    return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,), plain=plain)
 
 
 def closer(

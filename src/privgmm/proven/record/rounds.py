@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtri
 
 from privgmm.privacy import Adjacency
 from privgmm.proven.record.alike import SharedShape
@@ -22,15 +21,8 @@ from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuer
 from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
 from privgmm.types import Floats
 
-# Two second moments agree if noise alone would set them farther apart once in a hundred times.
-_AGREEING = 0.99
-# No direction becomes narrower than this part of its variance by ``reconciled``.
-_NARROWEST = 0.25
 AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
 Answer = Callable[[AnyQuery, float], Floats]
-# Octaves of shells by the lengths of rows, each edge twice the one before: beyond the innermost shell, squared lengths are known to
-# a factor of two.
-_OCTAVES = 6.0
 
 
 @dataclass
@@ -87,6 +79,8 @@ class Answers:
     as_answered: tuple[Moments, ...] = ()
     # How far out rows lie in the last round's frames (one, or none where they were not asked for).
     shells: tuple[Shells, ...] = ()
+    # A single class's sums in the stated ball itself (plain.py), where asked for.
+    plain: tuple[Moments, ...] = ()
 
     @property
     def clipped(self) -> Moments:
@@ -159,93 +153,6 @@ def radial_round(session: Session, frames: Frames, share: float = TUNING.radial_
     return Shells(table, edges, np.full(session.n_classes, sigma), farthest)
 
 
-@dataclass(frozen=True, eq=False)
-class Plain:
-    """Sums of x (d,) and of x x^T (d, d) over the rows in the stated ball, and the noise of an entry."""
-
-    total: Floats
-    total_error: float
-    second: Floats
-    second_error: float
-
-    def per_row(self, rows: float) -> Plain:
-        """The same of one row on average."""
-        return Plain(
-            self.total / rows, self.total_error / rows, self.second / rows, self.second_error / rows
-        )
-
-
-def plain_round(session: Session) -> Plain | None:
-    """The sums over the rows in the stated ball: no frame, no clip, no shape assumed.
-
-    Only for one class, and only where that noise is small against the sum of squared lengths, told by noisy counts of
-    lengths: in a region stated much too wide, it would say nothing.
-    """
-    if session.n_classes > 1:
-        return None
-    d = session.dim
-    centre, ball = np.zeros((1, d)), np.eye(d)[None]
-    edges: Floats = np.exp2(np.arange(-_OCTAVES, 0.0))
-    lengths = RadialCountsQuery(RadialCounts(centre, ball, edges[None]))
-    shells, _ = session.ask(lengths, TUNING.length_share)
-    squared = float(shells @ (np.append(edges, 1.0) ** 2 / 2))
-    query = ClassMomentsQuery(ClassMoments(centre, ball), TUNING.plain_shape)
-    noise = math.sqrt(d * (d + 1) / 2) * query.sensitivity(session.adjacency) / session.left
-    if noise > TUNING.plain_worth * squared:
-        return None
-    answer, sigma = session.ask(query, TUNING.plain_share)
-    second = np.empty((d, d))
-    upper = np.triu_indices(d)
-    second[upper] = second.T[upper] = answer[1 + d :] / grid_scale(d) ** 2
-    steps = sigma * query.steps / grid_scale(d)
-    return Plain(
-        answer[1 : 1 + d] / grid_scale(d),
-        float(steps[1]),
-        second,
-        float(steps[1 + d]) / grid_scale(d),
-    )
-
-
-def drawn_to(mean: Floats, plain: Floats, error: float) -> Floats:
-    """A mean that does not contradict a noisy one, ``plain``, that assumes nothing: as ``reconciled`` for (d,) entries of this error."""
-    gap = plain - mean
-    size = float(gap @ gap)
-    if size <= chdtri(mean.size, 1 - _AGREEING) * error**2:
-        return mean
-    return mean + (1 - mean.size * error**2 / size) * gap
-
-
-def reconciled(
-    mean: Floats, covariance: Floats, plain: Floats, error: float
-) -> tuple[Floats, Floats]:
-    """A mean and covariance whose second moment (d, d) does not contradict a noisy one, ``plain``, that assumes nothing.
-
-    ``plain`` = M + E with ||E||_F^2 ~ error^2 chi^2_p, p = d (d + 1) / 2, independent of the first two. Where the second
-    moments differ by more than E explains, a value between them is taken, with the weight of James and Stein: whatever
-    misled the first, the error of the result is hardly more than that of ``plain``. Directions in which E hides both
-    keep the covariance they had.
-    """
-    d = mean.size
-    p = d * (d + 1) / 2
-    target = covariance + np.outer(mean, mean)
-    gap = plain - target
-    size = float((gap * gap).sum())
-    if size <= chdtri(p, 1 - _AGREEING) * error**2:
-        return mean, covariance
-    # The largest eigenvalue of E is about this.
-    edge = error * math.sqrt(2 * d)
-    values, axes = np.linalg.eigh(target)
-    hidden = axes[:, values <= edge]
-    inside = hidden.T @ plain @ hidden
-    if inside.size and np.linalg.eigvalsh(inside)[-1] <= edge:
-        gap = gap - hidden @ (hidden.T @ gap @ hidden) @ hidden.T
-    moved = target + (1 - p * error**2 / size) * gap - np.outer(mean, mean)
-    # The nearest matrix that is nowhere narrower than a part of the covariance before.
-    least = _NARROWEST * covariance
-    values, axes = np.linalg.eigh((moved + moved.T) / 2 - least)
-    return mean, least + (axes * np.maximum(values, 0.0)) @ axes.T
-
-
 def _typical(counts: Floats) -> float:
     """Rows of a class that is small but not negligible: between the average and the smallest class."""
     rows = np.maximum(counts, 2.0)
@@ -271,6 +178,14 @@ def moment_round(
         radius = plan.widen * np.array(
             [choose_radius(law, max(n, 1.0) * spare) for law, n in zip(laws, counts, strict=True)]
         )
+    return moments_within(session, frames, radius, counts, plan)
+
+
+def moments_within(
+    session: Session, frames: Frames, radius: Floats, counts: Floats, plan: Round
+) -> Moments:
+    """Counts, sums and second moments of rows clipped at ``radius`` (K,) in the frames."""
+    d = session.dim
     query = ClassMomentsQuery(
         ClassMoments(frames.centres, frames.maps / radius[:, None, None]), plan.shape
     )
