@@ -72,6 +72,21 @@ def test_epsilon_covers_mu(mu, delta):
             assert exact_delta(0.999 * epsilon, mpmath.mpf(mu)) > mpmath.mpf(delta) * 0.998
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS + EXTREMES)
+def test_conversions_are_those_of_the_package_to_the_bit(epsilon, delta):
+    """Its file is run without scipy.stats, whose normal distribution it asks for one function of scipy.special."""
+    alone = accounting._dp_accounting()
+    assert alone is not dp_accounting.gaussian_mechanism
+    assert alone.get_sigma_gaussian(epsilon, delta) == dp_accounting.get_sigma_gaussian(
+        epsilon, delta
+    )
+    assert alone.get_epsilon_gaussian(1 / epsilon, delta) == dp_accounting.get_epsilon_gaussian(
+        1 / epsilon, delta
+    )
+    # Whatever else a later version may ask for is scipy's own.
+    assert alone._norm.ppf(delta) == norm.ppf(delta)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mus", [(0.1, 0.15, 0.2), (0.5, 0.5), (1.0, 0.3, 0.3, 0.3)])
 def test_composition_agrees_with_the_privacy_loss_accountant(mus):
