@@ -6,6 +6,7 @@ import dp_accounting
 import mpmath
 import numpy as np
 import pytest
+import scipy
 from dp_accounting.pld import PLDAccountant
 from scipy.stats import norm
 
@@ -74,7 +75,7 @@ def test_epsilon_covers_mu(mu, delta):
 
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS + EXTREMES)
 def test_conversions_are_those_of_the_package_to_the_bit(epsilon, delta):
-    """Its file is run without scipy.stats, whose normal distribution it asks for one function of scipy.special."""
+    """Its file is run without scipy.stats and scipy.optimize, of which it needs one function each."""
     alone = accounting._dp_accounting()
     assert alone is not dp_accounting.gaussian_mechanism
     assert alone.get_sigma_gaussian(epsilon, delta) == dp_accounting.get_sigma_gaussian(
@@ -85,6 +86,18 @@ def test_conversions_are_those_of_the_package_to_the_bit(epsilon, delta):
     )
     # Whatever else a later version may ask for is scipy's own.
     assert alone._norm.ppf(delta) == norm.ppf(delta)
+    assert alone.scipy.stats.beta is scipy.stats.beta
+    assert alone.scipy.optimize.bisect is scipy.optimize.bisect
+    assert alone.scipy.special is scipy.special
+
+
+def test_a_root_that_cannot_be_found_is_refused_as_scipy_does():
+    search = accounting._brentq()
+    assert search is not scipy.optimize.brentq
+    for f, low, high in [(lambda x: x, 1.0, 2.0), (lambda x: math.nan, 0.0, 1.0)]:
+        for solver in search, scipy.optimize.brentq:
+            with pytest.raises(ValueError, match=r"different signs|NaN"):
+                solver(f, low, high, xtol=1e-12)
 
 
 @pytest.mark.slow

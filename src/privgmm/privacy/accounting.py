@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
+from pathlib import Path
 from typing import Any
 
+import scipy
 from scipy.special import log_ndtr
 
 from privgmm.checks import real
@@ -52,41 +55,67 @@ def check_epsilon_delta(epsilon: float, delta: float) -> None:
         )
 
 
-class _Normal:
-    """``scipy.stats.norm``, whose ``logcdf`` is ``scipy.special.log_ndtr``; all else is asked of the real one."""
+class _Instead:
+    """Stands for a part of scipy in dp-accounting's file: what is set on it is at hand, all else is imported when it is asked for."""
 
-    logcdf = staticmethod(log_ndtr)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module("scipy.stats").norm, name)
-
-
-class _Statistics:
-    norm = _Normal()
+    def __init__(self, path: str, **at_hand: Any) -> None:
+        self._path = path
+        vars(self).update(at_hand)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module("scipy.stats"), name)
+        whole, _, part = self._path.rpartition(".")
+        if part == "norm":
+            return getattr(import_module(whole).norm, name)
+        try:
+            return getattr(import_module(self._path), name)
+        except AttributeError:
+            return import_module(f"{self._path}.{name}")
 
 
-class _Scipy:
-    """``scipy``, of which ``scipy.stats`` is loaded only if more is asked of it than the normal distribution."""
+def _brentq() -> Callable[..., float]:
+    """``scipy.optimize.brentq``: its compiled part by itself, as far as dp-accounting calls it, where scipy keeps it in a file of its own."""
+    folders = [str(Path(folder) / "optimize") for folder in scipy.__path__]
+    spec = PathFinder.find_spec("_zeros", folders)
+    try:
+        assert spec is not None
+        assert spec.loader is not None
+        compiled = module_from_spec(spec)
+        spec.loader.exec_module(compiled)
+        search = compiled._brentq
+    except (AssertionError, AttributeError, ImportError):
+        brentq: Callable[..., float] = import_module("scipy.optimize").brentq
+        return brentq
 
-    stats = _Statistics()
+    def found(f: Callable[[float], float], low: float, high: float, xtol: float) -> float:
+        def finite(x: float) -> float:
+            value = f(x)
+            if math.isnan(value):
+                raise ValueError(f"The function value at x={x} is NaN; solver cannot continue.")
+            return value
 
-    def __getattr__(self, name: str) -> Any:
-        return import_module(f"scipy.{name}")
+        # The tolerance relative to x, the most steps and the flags are brentq's defaults.
+        return float(search(finite, low, high, xtol, 4 * sys.float_info.epsilon, 100, (), 0, 1))
+
+    return found
+
+
+def _scipy() -> Any:
+    """scipy for that file, without the import of scipy.stats and scipy.optimize, of which it needs one function each."""
+    norm = _Instead("scipy.stats.norm", logcdf=log_ndtr)
+    stats = _Instead("scipy.stats", norm=norm)
+    return _Instead("scipy", stats=stats, optimize=_Instead("scipy.optimize", brentq=_brentq()))
 
 
 def _importing(name: str, *rest: Any) -> Any:
     """``__import__`` for dp-accounting's file, which writes ``import scipy.stats`` and ``import scipy.optimize``."""
-    return _Scipy() if name.startswith("scipy.") else builtins.__import__(name, *rest)
+    return _scipy() if name.startswith("scipy.") else builtins.__import__(name, *rest)
 
 
 def _dp_accounting() -> Any:
     """dp-accounting's conversions of Gaussian noise, and of the package nothing else.
 
     They stand in a file of their own. Importing the package would load its accountants as well, and with them scipy.signal; the file
-    itself loads scipy.stats for one function of scipy.special. Either is two tenths of a second that every release would wait for.
+    itself loads scipy.stats and scipy.optimize for one function each. All are tenths of a second that every release would wait for.
     The library's lines run as they are (tests/privacy/test_accounting.py compares every bit with the package's own).
     """
     package = find_spec("dp_accounting")

@@ -27,7 +27,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 
 from privgmm.proven.label.frames import Frames, Prepared
 from privgmm.proven.label.statistics import Draws, Moments
@@ -240,6 +239,9 @@ def _quasi_newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
     # A gradient g in nu is an error L g of the totals, which must be small compared with their noise.
     largest = max(float(np.linalg.norm(L, 2)) for L in factors)
     close = tuning.tilt_close * min(1.0, problem.answer.sigma / largest)
+    # Imported here: it takes a tenth of a second, and few releases tilt labels.
+    from scipy.optimize import minimize
+
     found = minimize(
         objective,
         np.concatenate([L.T @ s for L, s in zip(factors, slopes, strict=True)]),
