@@ -71,7 +71,8 @@ def columns_of(
         matrix = _loose_matrix(data) if drop_bad else _matrix(data)
         names = tuple(f"x{j}" for j in range(matrix.shape[1]))
         choice = choose(names, columns, None, WHERE)
-        X = np.ascontiguousarray(matrix[:, [names.index(name) for name in choice.features]])
+        at = {name: j for j, name in enumerate(names)}
+        X = np.take(matrix, [at[name] for name in choice.features], axis=1)
     else:
         names = check_names(frame.columns, WHERE)
         choice = choose(names, columns, label, WHERE, person)
