@@ -123,9 +123,18 @@ def _squares(at: _Products, posterior: Posterior) -> Floats:
     solved[:, 0] = scatter
     for path, place in at.paths.items():
         solved[:, place, path[0]] = (-1) ** (len(path) - 1) * scatter[:, path[-1]]
-    root = np.linalg.cholesky(totals.precision)
+    root = _root(totals.precision)
     flat = solved.reshape(n_classes, at.size, d * d)
     return np.concatenate([sums @ root, means, variances, flat], axis=2)
+
+
+def _root(precision: Floats) -> Floats:
+    """(K, p, p) R with R R^T = precision; where it is singular to rounding, as after frames of very different widths, by its axes."""
+    try:
+        return np.asarray(np.linalg.cholesky(precision), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        values, axes = np.linalg.eigh(precision)
+        return np.asarray(axes * np.sqrt(np.maximum(values, 0.0))[:, None, :])
 
 
 class FewColumns:
@@ -151,7 +160,7 @@ class FewColumns:
         self._variances = slice(p + d, p + 2 * d)
         # As large as what they are added to: NumPy takes its time to stretch small arrays.
         self._shift = np.zeros((n_classes, chains, self._scales.size))
-        best = totals.best @ np.linalg.cholesky(totals.precision)
+        best = totals.best @ _root(totals.precision)
         self._shift[..., :p] = -best
         self._shift[..., p : p + d] = columns.offset * np.sqrt(columns.mean_weight)
         weight = np.sqrt(columns.width_weight)
