@@ -97,6 +97,7 @@ def test_both_sides_of_the_streaming_row_add_up_the_same_rows(bench, tmp_path):
     np.testing.assert_allclose(ours, [s[-1, -1] for s in second], rtol=0.02)
 
 
+@pytest.mark.slow
 def test_utility_compares_methods_on_the_same_sets(bench):
     utility = bench("utility")
     sets = [datasets.synthetic(n=300, n_classes=3, dim=2, seed=s) for s in range(2)]
@@ -125,6 +126,7 @@ def test_no_page_but_those_of_the_one_table_quotes_the_published_method():
     assert told == ["The published method and its baselines are in the [results](results.md)."]
 
 
+@pytest.mark.slow
 def test_the_peak_of_a_child_is_its_own(bench):
     ballast = np.ones(3 * 10**7)  # 229 MiB here, which the child must not be charged with
     small = bench("measure").peak_mebibytes("pass")

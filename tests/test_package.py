@@ -36,7 +36,7 @@ def test_a_release_command_loads_only_what_it_uses(tmp_path, unit):
     table.write_text("a,b,k\n" + "".join(lines))
     code = (
         "import sys; from privgmm.cli import run; code = run(sys.argv[1:]); "
-        "print(code, sorted({'sklearn', 'pandas', 'matplotlib', 'scipy.signal', 'dp_accounting'} & set(sys.modules)))"
+        "print(code, sorted({'sklearn', 'pandas', 'matplotlib', 'scipy.signal', 'scipy.stats', 'scipy.optimize', 'dp_accounting'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, "release", table, "--label", "k", "--classes", "x,y"]
     command += ["--unit", *unit, "--epsilon", "1", "--delta", "1e-5", "-o", tmp_path / "r.json"]

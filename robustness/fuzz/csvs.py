@@ -78,25 +78,27 @@ def read(rng: np.random.Generator) -> Case:
         data = damaged(data, rng) if chance(rng, 0.3) else data
     label = pick(rng, ("cls", "cls", "cls", None, "zz", "a"))
     columns = pick(rng, (None, None, ["a"], ["a", "a"], [], ["cls"], ["b", "a"]))
-    return Call(lambda: agree(name, columns, label), "read_table", {name: data})
+    return Call(lambda: agree(name, columns, label), "open_rows", {name: data})
 
 
 def agree(name: str, columns: list[str] | None, label: str | None) -> None:
-    from privgmm.data import iter_batches, read_table
+    from privgmm.data.opening import open_rows
     from privgmm.errors import InputError
 
+    asked = {"columns": columns, "label": label, "n_components": 1 if label is None else None}
     try:
-        whole = read_table(name, columns, label)
+        whole = open_rows(name, **asked, in_memory=1 << 40)
     except InputError:
         try:
-            for _ in iter_batches(name, columns, label):
-                pass
+            open_rows(name, **asked).loaded("The fuzz")
         except InputError:
             raise
-        raise AssertionError("read in batches what cannot be read whole") from None
-    parts = list(iter_batches(name, columns, label))
-    assert np.array_equal(np.concatenate([part.X for part in parts]), whole.X)
-    assert np.isfinite(whole.X).all()
+        raise AssertionError("read in passes what cannot be read whole") from None
+    passes = open_rows(name, **asked).loaded("The fuzz")
+    assert passes.classes == whole.classes
+    assert np.array_equal(passes.source.X, whole.source.X)
+    assert np.array_equal(passes.source.codes, whole.source.codes)
+    assert np.isfinite(whole.source.X).all()
 
 
 def release(rng: np.random.Generator) -> Case:

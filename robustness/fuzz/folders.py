@@ -33,7 +33,7 @@ def _parts(rng: np.random.Generator) -> dict[str, bytes]:
 
 def read(rng: np.random.Generator) -> Case:
     label, columns = pick(rng, ("cls", "cls", None, "a")), pick(rng, (None, None, ["a"]))
-    return Call(lambda: agree("d", columns, label), "read_table of a folder", _parts(rng))
+    return Call(lambda: agree("d", columns, label), "open_rows of a folder", _parts(rng))
 
 
 def release(rng: np.random.Generator) -> Case:

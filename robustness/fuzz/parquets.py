@@ -90,7 +90,7 @@ def parquet_bytes(rng: np.random.Generator) -> bytes:
 def read(rng: np.random.Generator) -> Case:
     label, columns = pick(rng, ("cls", "cls", None)), pick(rng, (None, None, ["a"], ["b", "a"]))
     name = pick(rng, ("t.parquet", "t.pq", "t.csv", "t"))
-    return Call(lambda: agree(name, columns, label), "read_table", {name: parquet_bytes(rng)})
+    return Call(lambda: agree(name, columns, label), "open_rows", {name: parquet_bytes(rng)})
 
 
 def release(rng: np.random.Generator) -> Case:

@@ -181,12 +181,13 @@ def pipes(rng: np.random.Generator) -> Case:
 
 
 def _read_pipe(data: bytes, separator: str, decimal: str, encoding: str) -> None:
-    from privgmm.data import read_table
+    from privgmm.data.opening import open_rows
     from privgmm.data.parts import TableFile
     from privgmm.data.textfile import CsvOptions
 
     table = TableFile("standard input", CsvOptions(separator, decimal, encoding), data)
-    assert np.isfinite(read_table(table, None, "cls").X).all()
+    rows = open_rows(table, label="cls", in_memory=1 << 40)
+    assert np.isfinite(rows.source.X).all()
 
 
 def samples(rng: np.random.Generator) -> Case:

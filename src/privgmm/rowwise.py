@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,16 +123,19 @@ def log(x: Floats) -> Floats:
     return np.asarray(k * _LN2_HIGH + (s * series + k * _LN2_LOW))
 
 
-# Quantiles of the Gumbel distribution at the middles of equal steps of probability.
-_GUMBEL = -log(-log((np.arange(1 << _TABLE_BITS) + 0.5) / (1 << _TABLE_BITS)))
+@cache
+def _gumbel() -> Floats:
+    """Quantiles of the Gumbel distribution at the middles of equal steps of probability: a constant, made when it is first needed."""
+    return -log(-log((np.arange(1 << _TABLE_BITS) + 0.5) / (1 << _TABLE_BITS)))
 
 
 def lots(turned: Columns, salt: int) -> Iterator[NDArray[np.float64]]:
     """An endless sequence of (n,) arrays: standard Gumbel numbers, hashed from the rows in the columns of a (d, n) array."""
+    table = _gumbel()
     state = row_words(turned, salt)
     while True:
         state = state + np.uint64(WORD_STEP)
-        yield _GUMBEL[mixed(state) >> np.uint64(64 - _TABLE_BITS)]
+        yield table[mixed(state) >> np.uint64(64 - _TABLE_BITS)]
 
 
 @dataclass(frozen=True, eq=False)

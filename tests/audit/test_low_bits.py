@@ -91,6 +91,7 @@ def test_the_same_attack_learns_nothing_from_our_answers():
     assert abs(found.accuracy.value - 0.5) < 0.06
 
 
+@pytest.mark.slow
 def test_the_same_attack_on_released_mixtures():
     # Eight equal rows: a weight times eight is a count, without rounding.
     first, second = (table(count, rows=8) for count in (3, 4))

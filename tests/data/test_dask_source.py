@@ -22,6 +22,9 @@ from privgmm.data.region import Region
 from privgmm.data.source import MappedSource
 from privgmm.errors import InputError
 
+# Workers take seconds to start and to stop.
+pytestmark = pytest.mark.slow
+
 NAMES = ("a", "b", "c", "d")
 
 
@@ -122,7 +125,6 @@ def folder(tmp_path, monkeypatch, data):
     return tmp_path
 
 
-@pytest.mark.slow
 def test_parquet_on_workers_gives_the_local_bits(client, folder, expected, data):
     steps = []
     found = open_rows(folder, label="y", client=client, progress=steps.append)
@@ -313,7 +315,6 @@ def test_an_interrupt_while_local_workers_start_leaves_nothing_to_close(monkeypa
     assert forgotten == [close_clusters]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["files", "frame", "memory"])
 def test_a_worker_killed_in_the_middle_changes_nothing(
     client, folder, data, expected, tmp_path, kind

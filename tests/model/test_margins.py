@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtr
 
 from privgmm.errors import InputError
@@ -10,6 +11,7 @@ from privgmm.model.margins import (
     SCORES,
     ClassScores,
     Margins,
+    _monotone_cubic,
     choice,
     latent_correlations,
     mixed_margins,
@@ -98,3 +100,13 @@ def test_levels_have_their_shares_though_correlations_had_to_give_way():
     X = before.draw(np.zeros(200_000, dtype=np.intp), np.random.default_rng(1))
     off = np.bincount(encoding.cells(X)[:, 1].astype(int)) / len(X) - [0.4, 0.3, 0.3]
     assert np.abs(off).max() > 0.01
+
+
+def test_the_cubic_through_a_distribution_function_is_scipys_to_the_bit():
+    rng = np.random.default_rng(0)
+    for edges in range(3, 80):
+        x = np.sort(rng.normal(size=edges))
+        # Empty cells, and one that falls, as noise may have it.
+        y = np.cumsum(rng.random(edges) * (rng.random(edges) < 0.7) - (np.arange(edges) == 1))
+        at = np.interp(np.arange(8 * (edges - 1) + 1) / 8, np.arange(edges), x)
+        np.testing.assert_array_equal(_monotone_cubic(x, y, at), PchipInterpolator(x, y)(at))

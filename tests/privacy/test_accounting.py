@@ -6,13 +6,15 @@ import dp_accounting
 import mpmath
 import numpy as np
 import pytest
+import scipy
 from dp_accounting.pld import PLDAccountant
 from scipy.stats import norm
 
 from privgmm.errors import InputError
-from privgmm.privacy import accounting
+from privgmm.privacy import conversions
 from privgmm.privacy.accounting import (
     SLACK_SHARE,
+    SMALLEST_EPSILON,
     TV_CONSTANT,
     compose,
     discretisation_slack,
@@ -68,8 +70,35 @@ def test_epsilon_covers_mu(mu, delta):
     epsilon = epsilon_from_mu(mu, delta)
     with mpmath.workdps(60):
         assert exact_delta(epsilon, mpmath.mpf(mu)) <= mpmath.mpf(delta) * (1 - SLACK_SHARE)
-        if epsilon > 2 * accounting.SMALLEST_EPSILON:
+        if epsilon > 2 * SMALLEST_EPSILON:
             assert exact_delta(0.999 * epsilon, mpmath.mpf(mu)) > mpmath.mpf(delta) * 0.998
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS + EXTREMES)
+def test_conversions_are_those_of_the_package_to_the_bit(epsilon, delta):
+    """Its file is run without scipy.stats and scipy.optimize, of which it needs one function each."""
+    alone = conversions.conversions()
+    assert alone is not dp_accounting.gaussian_mechanism
+    assert alone.get_sigma_gaussian(epsilon, delta) == dp_accounting.get_sigma_gaussian(
+        epsilon, delta
+    )
+    assert alone.get_epsilon_gaussian(1 / epsilon, delta) == dp_accounting.get_epsilon_gaussian(
+        1 / epsilon, delta
+    )
+    # Whatever else a later version may ask for is scipy's own.
+    assert alone._norm.ppf(delta) == norm.ppf(delta)
+    assert alone.scipy.stats.beta is scipy.stats.beta
+    assert alone.scipy.optimize.bisect is scipy.optimize.bisect
+    assert alone.scipy.special is scipy.special
+
+
+def test_a_root_that_cannot_be_found_is_refused_as_scipy_does():
+    search = conversions._brentq()
+    assert search is not scipy.optimize.brentq
+    for f, low, high in [(lambda x: x, 1.0, 2.0), (lambda x: math.nan, 0.0, 1.0)]:
+        for solver in search, scipy.optimize.brentq:
+            with pytest.raises(ValueError, match=r"different signs|NaN"):
+                solver(f, low, high, xtol=1e-12)
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ def both_directions(mean, covariance, means, covariances, weights):
     return np.average(each, axis=0, weights=weights)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 4]), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_no_perturbation_is_closer_in_both_directions(seed, dim, weighted):

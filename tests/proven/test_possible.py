@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privgmm import release
-from privgmm.proven.possible import possible
+from privgmm.proven.uncertainty import possible
 
 NONE = np.array([np.nan, np.nan])
 LOW, HIGH = np.array([0.0, -1.0]), np.array([1.0, 4.0])

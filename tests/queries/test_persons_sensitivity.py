@@ -78,6 +78,7 @@ hows = st.sampled_from(["agree", "disagree", "different classes", "anything", "o
 weights = st.floats(0.05, 3.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10**6),
@@ -139,6 +140,7 @@ def test_nobody_can_count_for_nothing_without_paying_for_it():
     assert query.sensitivity("replace") > 2.13
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from([None, 1, 3]))
 def test_order_and_chunks_change_no_bit(seed, most):
     rng = np.random.default_rng(seed)

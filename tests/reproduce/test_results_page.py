@@ -10,10 +10,10 @@ import pytest
 import toy
 
 import privgmm
-from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, reproduce
+from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, page, reproduce
 from privgmm.reproduce.harness.drawing import label
 from privgmm.reproduce.harness.findings import short
-from privgmm.reproduce.page import notes, numbers, page
+from privgmm.reproduce.page import notes, numbers
 from privgmm.reproduce.page.notes import NOTES
 
 

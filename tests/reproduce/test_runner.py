@@ -37,6 +37,7 @@ def test_writes_tidy_tables_figures_and_findings(tmp_path: Path) -> None:
     assert result.line.startswith("toy: yes: KL of published falls in x (")
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_whatever_the_processes(tmp_path: Path) -> None:
     for name, jobs in (("one", 1), ("two", 2)):
         (tmp_path / name).mkdir()

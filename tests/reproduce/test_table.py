@@ -80,6 +80,7 @@ def heavy(levels: list[float], trials: int, seed: int) -> Table:
     )
 
 
+@pytest.mark.slow
 def test_ranks_decide_a_trend_over_other_data_sets() -> None:
     """A clear rise is told whatever the tail does; no trend is rarely taken for one (level 0.01)."""
     rising = [trend(heavy([1, 3, 9, 27, 81], 20, s), "rises", "in x") for s in range(40)]
@@ -126,6 +127,7 @@ def test_close_curves_are_compared_data_set_by_data_set() -> None:
     assert below(mine[:4], rival[:4]) == "open"  # four trials decide nothing
 
 
+@pytest.mark.slow
 def test_equal_curves_are_rarely_called_different() -> None:
     """Level 0.01 a side: of 300 pairs of equal curves of four points 3 "no" are expected at most."""
     found = [

@@ -98,6 +98,7 @@ def test_components_per_class(door, adjacency, per_class):
     assert bool(within) == (adjacency != "label")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manner", ["far", "anything"])
 def test_components_of_any_vector_of_the_lattice(manner):
     table = _table(24, 2, ("a", "b"))
@@ -312,6 +313,7 @@ def test_categories_beside_private_labels(door):
     assert check(Case(door, _asking("label", columns=MIXED), table, found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manner", ["far", "anything", "nothing"])
 def test_categories_and_any_vector_of_the_lattice(manner):
     """Whichever levels get a column and whatever is filled in, a function of the answers chooses it."""

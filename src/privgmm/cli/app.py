@@ -121,9 +121,9 @@ def sample(
 @app.command()
 def demo(out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("demo")) -> None:
     """A proven release of Iris, its report and a synthetic sample."""
-    from privgmm.cli import demo as body
+    from privgmm.cli import report as body
 
-    body.run(out)
+    body.demo(out)
 
 
 @app.command()

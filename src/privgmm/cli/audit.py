@@ -48,7 +48,7 @@ def run(
     rows = judge(attacks, epsilon, delta)
     guesses = successes(attacks, epsilon, delta) if inference else []
     if output is not None:
-        from privgmm.audit.picture import write_picture, write_successes
+        from privgmm.audit.success import write_picture, write_successes
 
         if inference:
             write_successes(guesses, output)

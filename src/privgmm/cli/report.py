@@ -1,4 +1,4 @@
-"""``privgmm show`` and ``privgmm report``: what a release holds, on the terminal or as one self-contained HTML page."""
+"""``privgmm show``, ``privgmm report`` and ``privgmm demo``: what a release holds, on the terminal or as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -88,3 +88,35 @@ def _rows(release: Release, reference: TableFile, label: str) -> tuple[Floats, L
     if not kept.any():
         raise InputError(f"{reference} has no rows of the release's classes.")
     return source.X[kept], np.take(release.mixture.class_array, source.codes[kept])
+
+
+def demo(out: Path) -> None:
+    """A proven label-level release of Iris at epsilon 1, delta 1e-5, its report and a sample."""
+    from sklearn.datasets import load_iris
+
+    from privgmm.cli import sample
+    from privgmm.curate import release
+    from privgmm.report import write_report
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"Cannot make the folder {out}: {problem.strerror}.") from None
+    iris = load_iris()
+    names = [str(name) for name in iris.target_names]
+    with working("Releasing Iris with protected labels"):
+        result = release(
+            iris.data,
+            iris.target_names[iris.target],
+            epsilon=1.0,
+            delta=1e-5,
+            unit="label",
+            classes=names,
+            feature_names=[str(name) for name in iris.feature_names],
+            label_name="species",
+        )
+    result.save(out / "release.json", replace=True)
+    print(f"Wrote {plain(out / 'release.json')}: {result.guarantee.promise}")
+    write_report(result, out / "report.html")
+    print(f"Wrote {plain(out / 'report.html')}: open it in a browser.")
+    sample.run(out / "release.json", 1000, out / "synthetic.csv", per_class=False, seed=None)

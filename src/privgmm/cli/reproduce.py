@@ -85,7 +85,7 @@ def run(
         print("Interrupted; finished trials are kept, the same command goes on.", file=sys.stderr)
         raise typer.Exit(130) from None
     if page is not None:
-        from privgmm.reproduce.page.page import write_page
+        from privgmm.reproduce.page import write_page
 
         write_page(results, out, page)
         print(f"Wrote {page}.")

@@ -18,8 +18,7 @@ from privgmm.model.columns import Column, Encoding
 from privgmm.model.components import ComponentMixture
 from privgmm.model.mixture import Mixture
 from privgmm.privacy import Curator, NoiseSource, OpenDPNoise, SeededNoise
-from privgmm.proven.possible import possible
-from privgmm.proven.uncertainty import Estimate
+from privgmm.proven.uncertainty import Estimate, possible
 from privgmm.releases import Guarantee
 from privgmm.transform import Standardise, Step
 from privgmm.transform.prepare import prepare

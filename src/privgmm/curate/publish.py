@@ -1,22 +1,36 @@
-"""``privgmm.release``: check a request, charge the ledger, run a mechanism, and put the release together."""
+"""``privgmm.release``: check a request, charge the ledger, run a mechanism, and put the release together.
+
+With ``diagnose`` it also tells what part of the rows the stated bounds clip: exact, private numbers for the holder of the table,
+never part of the release.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, cast
 
-from privgmm.curate.diagnosis import diagnosis
+import numpy as np
+
 from privgmm.curate.opened import OpenedRequest, checked, opened
 from privgmm.curate.proven import proven
 from privgmm.curate.request import ReleaseRequest
+from privgmm.data.region import Region
 from privgmm.ledger import Charge, Table, digest_of
 from privgmm.ledger.ledger import charge_of
+from privgmm.model.columns import ABSENT
 from privgmm.privacy.accounting import mu_from_epsilon
 from privgmm.releases import Release
+from privgmm.types import Codes, Floats, Integers
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+_PRIVATE = "These numbers are private: do not publish them, nor bounds that were chosen by them."
+# At most this many columns are named, those that clip most rows first.
+_LISTED = 10
 
 
 def _with_arguments_of(
@@ -94,3 +108,59 @@ def public_digest(request: OpenedRequest) -> str:
         request.classes if stated else None,
         bounds,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideKernel:
+    """Counts all rows, the rows outside the region, and for each column the rows farther than ``extent`` from its middle."""
+
+    region: Region
+
+    def __call__(self, X: Floats, codes: Codes) -> Integers:
+        """(2 + d,) totals over the rows X (n, d)."""
+        unit = self.region.to_unit(X)
+        # The tolerance keeps values that lie on the bounds, as integers often do, inside in spite of rounding.
+        beyond = (np.abs(unit) > self.region.extent * (1 + 1e-12)) & (X != ABSENT)
+        if self.region.extent == 1:  # a ball: columns inside do not make a row inside
+            outside = (unit**2).sum(axis=1) > 1 + 1e-12
+        else:
+            outside = beyond.any(axis=1)
+        return np.concatenate([[len(X), outside.sum()], beyond.sum(axis=0)]).astype(np.int64)
+
+
+def diagnosis(request: OpenedRequest) -> tuple[str, ...]:
+    """Sentences on how many rows are clipped and how many count for nothing, computed exactly from private rows."""
+    if request.region is None:
+        return ("Nothing is clipped at label level, where features are public.",)
+    total = request.source.total(OutsideKernel(request.region))
+    counted, outside, by_column = int(total[0]), int(total[1]), total[2:]
+    said = []
+    unlisted = request.source.n_rows - counted
+    if unlisted:
+        said.append(
+            f"{_part(unlisted, request.source.n_rows)} of the rows carry no label of the class list and count "
+            "for nothing."
+        )
+    if counted and outside == counted:
+        said.append("Every row lies outside the stated bounds: they cannot be right.")
+    elif not outside:
+        said.append("No row lies outside the stated bounds.")
+    else:
+        said.append(
+            f"{_part(outside, counted)} of the rows lie outside the stated bounds and may be clipped, which "
+            "pulls means inwards."
+        )
+    worst = [int(j) for j in np.argsort(-by_column, kind="stable") if by_column[j]][:_LISTED]
+    if worst:
+        called = request.by_column
+        said.append(
+            "Outside by column: "
+            + ", ".join(f"{called[j]} {_part(int(by_column[j]), counted)}" for j in worst)
+            + "."
+        )
+    return (*said, _PRIVATE)
+
+
+def _part(some: int, of: int) -> str:
+    share = 100 * some / of
+    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"

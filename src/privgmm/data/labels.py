@@ -12,7 +12,7 @@ from privgmm.checks import whole
 from privgmm.data.names import shown
 from privgmm.errors import InputError
 from privgmm.model.mixture import class_names
-from privgmm.types import ClassName, Codes, Labels
+from privgmm.types import ClassName, Codes
 
 Kind = Literal["integer", "boolean", "number", "text"]
 
@@ -133,25 +133,6 @@ def bounded(labels: frozenset[ClassName]) -> frozenset[ClassName]:
             "name the column that holds the class."
         )
     return labels
-
-
-def label_array(column: Any, kind: Kind | None = None) -> Labels:
-    """Labels of an Arrow column without missing values; ``kind`` converts text read from a CSV.
-
-    The distinct values are converted and then spread, so equal labels share one object.
-    """
-    encoded = plain_column(column).dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    codes = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.intp)
-    if kind is not None:
-        values = [converted(value, kind) for value in values]
-    if any(isinstance(value, str) for value in values):
-        distinct = np.empty(len(values), dtype=object)
-        distinct[:] = values
-        return distinct[codes]
-    # NumPy would turn integers beyond 63 bits into floats, and so merge neighbours.
-    wide = any(type(value) is int and value >= 1 << 63 for value in values)
-    return np.array(values, dtype=np.uint64 if wide else None)[codes]
 
 
 def text_kind(values: set[str]) -> Kind:

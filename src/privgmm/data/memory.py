@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privgmm.data.ids import id_array, id_texts
 from privgmm.data.labels import (
     check_label_type,
-    distinct,
-    label_array,
-    missing_labels,
     plain_column,
     unusable_label,
 )
 from privgmm.data.names import check_names, choose
-from privgmm.data.table import Layout, Table
-from privgmm.data.validate import floats, number_type, refuse_text, unusable
+from privgmm.data.table import Layout
+from privgmm.data.validate import floats, number_type, refuse_text
 from privgmm.errors import InputError
 from privgmm.model import labels as plain_labels
 from privgmm.model.columns import Column
@@ -75,7 +71,8 @@ def columns_of(
         matrix = _loose_matrix(data) if drop_bad else _matrix(data)
         names = tuple(f"x{j}" for j in range(matrix.shape[1]))
         choice = choose(names, columns, None, WHERE)
-        X = np.ascontiguousarray(matrix[:, [names.index(name) for name in choice.features]])
+        at = {name: j for j, name in enumerate(names)}
+        X = np.take(matrix, [at[name] for name in choice.features], axis=1)
     else:
         names = check_names(frame.columns, WHERE)
         choice = choose(names, columns, label, WHERE, person)
@@ -102,26 +99,6 @@ def columns_of(
         choice.features, choice.label, drop_bad=drop_bad, order=choice.order, stated=declared
     )
     return Columns(X, labels, layout, frame is not None, persons)
-
-
-def table_from(
-    data: Any,
-    y: Any = None,
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
-) -> Table:
-    """A checked table from a data frame or a two-dimensional array, labelled by ``label`` or ``y``."""
-    found = columns_of(data, y, label, columns)
-    X, names = found.X, found.layout.features
-    if X.shape[0] == 0:
-        raise InputError(f"{WHERE} has no rows; give a table with data.")
-    bad, column = unusable(X), found.labels
-    if isinstance(column, np.ndarray):
-        column = _of_one_type(column, label)
-    if column is not None:
-        bad += bad.of_labels(missing_labels(*distinct(column)))
-    bad.refuse(names, label, WHERE)
-    return Table(X, None if column is None else label_array(column), names, label)
 
 
 def _frame(data: Any) -> Any:
@@ -253,18 +230,6 @@ def _texts_or_objects(values: list[Any]) -> Any:
     objects = np.empty(len(values), dtype=object)
     objects[:] = [None if isinstance(value, str) and not value else value for value in values]
     return objects
-
-
-def _of_one_type(labels: NDArray[Any], name: str | None) -> Any:
-    """Labels as an Arrow array; refused if they have no type in common."""
-    import pyarrow as pa
-
-    try:
-        column = pa.array(labels, from_pandas=True)
-    except (pa.lib.ArrowException, TypeError, ValueError, OverflowError):
-        raise unusable_label(name, "the table") from None
-    check_label_type(column.type, name, "the table")
-    return column
 
 
 def _matrix(data: Any) -> Floats:

@@ -1,27 +1,25 @@
-"""Tables on disk: describe one without reading a row, read it whole or by chunks, and find the kinds of its columns."""
+"""Tables on disk: describe one without reading a row, and find the kinds of its columns."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from privgmm.data.csvfile import CsvFile
-from privgmm.data.labels import label_array, missing_labels, text_kind
 from privgmm.data.names import choose
 from privgmm.data.parquetfile import ParquetFile
 from privgmm.data.parts import AnyFile, check_same_names, open_files, size_of
 from privgmm.data.passes import Piece
 from privgmm.data.sheetfile import SheetFile
-from privgmm.data.table import Layout, Table
-from privgmm.data.validate import number_type, unusable
+from privgmm.data.table import Layout
+from privgmm.data.validate import number_type
 from privgmm.errors import InputError
 from privgmm.model.columns import Column
 from privgmm.model.schema import Kind
-from privgmm.types import Floats
 
 PathLike = str | os.PathLike[str]
 
@@ -81,69 +79,6 @@ def describe(
         )
     pieces = tuple(piece for file in parquet for piece in file.pieces())
     return Files(str(path), layout, pieces, tuple(piece.n_rows for piece in pieces), size)
-
-
-def read_table(
-    path: PathLike, columns: Sequence[str] | None = None, label: str | None = None
-) -> Table:
-    """Read a CSV or Parquet file, or a folder of such parts, into memory.
-
-    Missing and infinite cells are refused with their count per column.
-    """
-    import pyarrow as pa
-
-    files = describe(path, columns, label)
-    chunks = list(_usable_chunks(files))
-    X = np.concatenate([rows for rows, _ in chunks])
-    if label is None:
-        return Table(X, None, files.layout.features)
-    joined = pa.chunked_array([column for _, column in chunks])
-    kind = text_kind(set(joined.unique().to_pylist())) if files.texts else None
-    return Table(X, label_array(joined, kind), files.layout.features, label)
-
-
-def iter_batches(
-    path: PathLike, columns: Sequence[str] | None = None, label: str | None = None
-) -> Iterator[Table]:
-    """The same rows as ``read_table`` in bounded memory, as a sequence of tables.
-
-    Names and types are checked at once. Unusable cells end the sequence with the sentence (and
-    the counts over the whole table) that ``read_table`` would give, so results built on the chunks before it must be
-    thrown away. The label column of a CSV is passed over once beforehand, so that all chunks
-    agree on whether it holds numbers.
-    """
-    return _tables(describe(path, columns, label))
-
-
-def _tables(files: Files) -> Iterator[Table]:
-    layout, kind = files.layout, None
-    if files.texts and layout.label is not None:
-        only = replace(layout, features=())
-        found = (only.labels(batch)[0] for piece in files.pieces for batch in piece.batches(only))
-        kind = text_kind({text for values in found for text in values if text is not None})
-    for X, column in _usable_chunks(files):
-        if X.shape[0]:
-            labels = None if column is None else label_array(column, kind)
-            yield Table(X, labels, layout.features, layout.label)
-
-
-def _usable_chunks(files: Files) -> Iterator[tuple[Floats, Any]]:
-    """The features and the Arrow label column (or None) of each batch; unusable cells are refused at the end."""
-    layout, n_rows = files.layout, 0
-    bad = unusable(np.empty((0, len(layout.features))))
-    for piece in files.pieces:
-        for batch in piece.batches(layout):
-            X, column = layout.matrix(batch), layout.label_column(batch)
-            n_rows += batch.num_rows
-            bad += unusable(X)
-            if column is not None:
-                bad += bad.of_labels(missing_labels(*layout.labels(batch)))
-            # After the first unusable cell the pass goes on only to count.
-            if not bad.any:
-                yield X, column
-    if n_rows == 0:
-        raise no_rows(files.where)
-    bad.refuse(layout.features, layout.label, files.where)
 
 
 def no_rows(where: str) -> InputError:

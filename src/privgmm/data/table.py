@@ -1,4 +1,4 @@
-"""What a table is: checked rows in memory (``Table``), and the description by which rows are read from anywhere (``Layout``)."""
+"""What a table is: the description by which rows are read from anywhere."""
 
 from __future__ import annotations
 
@@ -11,45 +11,9 @@ import numpy as np
 from privgmm.data.ids import id_texts, missing_ids
 from privgmm.data.labels import Kind, distinct
 from privgmm.data.validate import as_numpy, finite_rows, floats
-from privgmm.errors import InputError
 from privgmm.model.columns import ABSENT, Column
 from privgmm.model.labels import MISSING, label_codes, label_positions, level_codes
-from privgmm.types import ClassName, Codes, Flags, Floats, Labels
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Checked rows: finite numbers, and one label per row if the table is labelled.
-
-    X : (n, d) float64, C order, finite
-    labels : (n,) strings (dtype object), integers, floats or booleans; None when unlabelled
-    feature_names : d distinct names
-    label_name : the label's column, None when the labels came without one
-    """
-
-    X: Floats
-    labels: Labels | None
-    feature_names: tuple[str, ...]
-    label_name: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.X.ndim != 2 or self.X.shape[1] != len(self.feature_names):
-            raise InputError("A table needs one name per feature column.")
-        if self.labels is not None and self.labels.shape != (self.X.shape[0],):
-            raise InputError(
-                f"Labels must be one per row: {self.X.shape[0]} rows, "
-                f"labels of shape {self.labels.shape}."
-            )
-
-    @property
-    def n_rows(self) -> int:
-        """n, the number of rows."""
-        return int(self.X.shape[0])
-
-    @property
-    def dim(self) -> int:
-        """d, the number of features."""
-        return int(self.X.shape[1])
+from privgmm.types import ClassName, Codes, Flags, Floats
 
 
 @dataclass(frozen=True)

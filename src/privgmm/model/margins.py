@@ -86,14 +86,44 @@ def quantiles(edges: Floats, masses: Floats) -> Floats:
 
     The distribution function is a monotone cubic through the edges, so that the density has no steps.
     """
-    from scipy.interpolate import PchipInterpolator
     from scipy.special import ndtr
 
     fine = np.interp(np.arange(8 * masses.size + 1) / 8, np.arange(edges.size), edges)
     below = np.concatenate([[0.0], np.cumsum(masses)]) / masses.sum()
-    told = np.clip(PchipInterpolator(edges, below)(fine), 0.0, 1.0)
+    told = np.clip(_monotone_cubic(edges, below, fine), 0.0, 1.0)
     found = np.interp(ndtr(SCORES), np.maximum.accumulate(told), fine)
     return np.asarray(np.maximum.accumulate(np.clip(found, edges[0], edges[-1])), dtype=np.float64)
+
+
+def _monotone_cubic(x: Floats, y: Floats, at: Floats) -> Floats:
+    """``scipy.interpolate.PchipInterpolator(x, y)(at)`` for at least three x and ``at`` between the first and the last.
+
+    Written out (Fritsch and Butland 1984; ends as in Moler, Numerical Computing with MATLAB, 3.6), because to import scipy.interpolate
+    takes as long as to make a small release. tests/model/test_margins.py compares the two.
+    """
+    h = np.diff(x)
+    m = np.diff(y) / h
+    far, near = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = 1 / ((far / m[:-1] + near / m[1:]) / (far + near))
+    turns = (np.sign(m[1:]) != np.sign(m[:-1])) | (m[1:] == 0)
+    inner = np.where(turns, 0.0, mean)
+    slope = np.concatenate([[_end(h, m)], inner, [_end(h[::-1], m[::-1])]])
+    bent = (slope[:-1] + slope[1:] - 2 * m) / h
+    i = np.clip(np.searchsorted(x, at, side="right") - 1, 0, h.size - 1)
+    s = at - x[i]
+    told = y[i] + slope[i] * s + ((m - slope[:-1]) / h - bent)[i] * (s * s)
+    return np.asarray(told + (bent / h)[i] * (s * s * s))
+
+
+def _end(h: Floats, m: Floats) -> float:
+    """The slope at the first point, of three points, that does not overshoot."""
+    d = float(((2 * h[0] + h[1]) * m[0] - h[0] * m[1]) / (h[0] + h[1]))
+    if np.sign(d) != np.sign(m[0]):
+        return 0.0
+    if np.sign(m[0]) != np.sign(m[1]) and abs(d) > 3 * abs(m[0]):
+        return 3 * float(m[0])
+    return d
 
 
 def shares_between(quantile: Floats, edges: Floats) -> Floats:

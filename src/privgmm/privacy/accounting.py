@@ -2,20 +2,17 @@
 
 A Gaussian mechanism of L2 sensitivity Delta and noise sigma is mu-GDP with mu = Delta / sigma;
 adaptive composition adds squares; delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2).
-Conversions are dp-accounting's; docs/proofs/integer-noise.md proves the discretisation slack.
+Conversions are dp-accounting's (conversions.py); docs/proofs/integer-noise.md proves the discretisation slack.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from importlib import import_module
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
-from typing import Any
 
 from privgmm.checks import real
 from privgmm.errors import InputError
+from privgmm.privacy.conversions import conversions
 
 # Part of delta that pays for discrete instead of continuous noise (docs/proofs/integer-noise.md).
 SLACK_SHARE = 1e-3
@@ -49,26 +46,10 @@ def check_epsilon_delta(epsilon: float, delta: float) -> None:
         )
 
 
-def _dp_accounting() -> Any:
-    """dp-accounting's conversions of Gaussian noise, and of the package nothing else.
-
-    They stand in a file of their own. Importing the package would load its accountants as well, and with them scipy.signal: two
-    tenths of a second that every release would wait for.
-    """
-    package = find_spec("dp_accounting")
-    folders = None if package is None else package.submodule_search_locations
-    spec = PathFinder.find_spec("gaussian_mechanism", folders) if folders else None
-    if spec is None or spec.loader is None:
-        return import_module("dp_accounting")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def mu_from_epsilon(epsilon: float, delta: float) -> float:
     """The largest mu whose Gaussian trade-off is inside (epsilon, delta), slack set aside."""
     check_epsilon_delta(epsilon, delta)
-    sigma = _dp_accounting().get_sigma_gaussian(epsilon, delta * (1 - SLACK_SHARE))
+    sigma = conversions().get_sigma_gaussian(epsilon, delta * (1 - SLACK_SHARE))
     return (1 - _SAFETY) / float(sigma)
 
 
@@ -77,7 +58,7 @@ def epsilon_from_mu(mu: float, delta: float) -> float:
     if not (math.isfinite(mu) and mu > 0):
         raise InputError(f"mu must be a positive number, got {mu}.")
     check_epsilon_delta(SMALLEST_EPSILON, delta)
-    epsilon = float(_dp_accounting().get_epsilon_gaussian(1 / mu, delta * (1 - SLACK_SHARE)))
+    epsilon = float(conversions().get_epsilon_gaussian(1 / mu, delta * (1 - SLACK_SHARE)))
     # Below SMALLEST_EPSILON the search loses digits; reporting the larger value is still true.
     return max(epsilon * (1 + _SAFETY), SMALLEST_EPSILON)
 

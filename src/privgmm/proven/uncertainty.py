@@ -1,4 +1,4 @@
-"""How far a release may be from the values of (eq2): intervals and standard errors from posterior draws.
+"""The result of a mechanism, and how far it may be from the values of (eq2): intervals and standard errors from posterior draws.
 
 Both units use it: a mechanism gives draws of what (eq2) would give on this table, given the noisy answers. The draws must
 vary by everything that privacy noise and clipping hide.
@@ -128,3 +128,33 @@ def _usable(counts: Floats, mean_error: Floats, deviations: Interval, deviation:
     placed = mean_error <= _MEAN_OFF * deviation
     shaped = deviations.high <= _DEVIATION_FACTOR * deviations.low
     return np.asarray(enough[:, None] & placed & shaped)
+
+
+def possible(
+    means: Floats, covariances: Floats, off: Floats, low: Floats, high: Floats, step: Floats
+) -> tuple[Floats, Floats]:
+    """Means (K, d) and covariances (K, d, d), moved to the nearest that rows inside the stated bounds could have.
+
+    off : (K, d) standard errors of the means
+    low, high, step : (d,) where columns end, and how far apart their values are (NaN: any)
+
+    Values in [a, b] with mean m have the variance (m - a)(b - m) at most, which a yes/no column reaches. Values that are whole
+    steps s apart have s^2 f (1 - f) at least, f the part of a step by which m lies beyond the value below. Noise knows neither: a
+    released share of 41 % came with a deviation of 0.78. The mean is known up to its own error, so both limits are those
+    of the most favourable mean within one standard error. Correlations stay as they are.
+    """
+    means = np.clip(means, low, high)
+    nearest, farthest = np.maximum(means - off, low), np.minimum(means + off, high)
+    widest = np.clip((low + high) / 2, nearest, farthest)
+    most = (widest - low) * (high - widest)
+    apart = np.where(np.isnan(step), 1.0, step)
+    below, above = (nearest - low) / apart, (farthest - low) / apart
+    ends = [(part := at - np.floor(at)) * (1 - part) for at in (below, above)]
+    # With a whole value within reach all rows may be there.
+    hidden = np.isnan(step) | (np.floor(below) != np.floor(above))
+    least = np.where(hidden, 0.0, apart**2 * np.minimum(*ends))
+    variances = np.diagonal(covariances, axis1=1, axis2=2)
+    # A mean known to lie at an end would leave no variance at all, which no release can have.
+    wanted = np.where(most > 0, np.clip(variances, least, most), variances)
+    times = np.sqrt(wanted / variances)
+    return means, covariances * times[:, :, None] * times[:, None, :]

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privgmm.checks import real
 from privgmm.errors import InputError
-from privgmm.solver.points import Points, reader_of, survey
-from privgmm.solver.whitening import whitening
+from privgmm.solver.points import Points, reader_of, survey, whitening
 from privgmm.solver.working_set import cover
 from privgmm.types import Floats
 

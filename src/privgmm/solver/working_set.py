@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.solver.newton import AxisPairs, DualPoint, solve_dual, spectrum, warm_up
-from privgmm.solver.points import Rows, Survey, farthest, quadratic_forms
-from privgmm.solver.whitening import Whitening
+from privgmm.solver.points import Rows, Survey, Whitening, farthest, quadratic_forms
 from privgmm.types import Floats
 
 # Rows that a pass may keep, and how near to the surface they must be once there is an ellipsoid.

@@ -5,7 +5,7 @@ import pytest
 
 from privgmm.proven.label.cell_table import CellTable
 from privgmm.proven.label.counted import fit_bend
-from privgmm.proven.label.statistics import Draws, Moments
+from privgmm.proven.label.statistics import ClassFit, FitDraws
 from privgmm.proven.label.tuning import Tuning
 
 TUNING = Tuning(tilt_close=1e-6)
@@ -73,10 +73,10 @@ def test_draws_of_all_rows_change_as_those_of_some_rows_did():
 
     def draws(rows_):
         fits = [
-            Moments(np.array([float(len(x))]), x.mean(axis=0)[None], len(x) * np.cov(x.T)[None])
+            ClassFit(np.array([float(len(x))]), x.mean(axis=0)[None], len(x) * np.cov(x.T)[None])
             for x in rows_
         ]
-        return Draws.of(fits, np.ones(2))
+        return FitDraws.of(fits, np.ones(2))
 
     some = [rng.normal(size=(40, 2)) for _ in range(2)]
     moved = [x[:20] @ np.array([[2.0, 0.5], [0.0, 1.0]]) + 3.0 for x in some]

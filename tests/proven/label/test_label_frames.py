@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privgmm.proven.label.frames import Frames, choose_frames, moment_error, query_shape
+from privgmm.proven.label.frames import ClipEllipsoids, choose_frames, moment_error, query_shape
 from privgmm.proven.label.statistics import column_scale, moments_under
 from privgmm.proven.label.tuning import TUNING
 
@@ -74,6 +74,6 @@ def test_the_split_of_a_row_has_unit_norm_and_least_cost():
 def test_classes_of_no_rows_still_have_an_ellipsoid():
     X, y = rows()
     frames = framed(X, np.eye(4)[y])
-    assert isinstance(frames, Frames)
+    assert isinstance(frames, ClipEllipsoids)
     assert np.isfinite(frames.maps).all()
     assert moments_under(X, np.eye(4)[y]).counts[3] == 0

@@ -33,6 +33,7 @@ def test_a_code_for_missing_is_released_as_wide_as_it_makes_its_column(seed: int
     assert privgmm.kl_divergence(q, fitted) + privgmm.kl_divergence(fitted, q) < 0.2
 
 
+@pytest.mark.slow
 def test_bells_are_not_taken_for_tables_with_rows_far_out(monkeypatch) -> None:
     found = []
 

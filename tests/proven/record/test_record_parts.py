@@ -7,6 +7,7 @@ from privgmm.proven.objective import kl_optimal
 from privgmm.proven.record import draws as record_draws
 from privgmm.proven.record.alike import SharedShape, no_shared_shape
 from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws, sample
+from privgmm.proven.record.few_columns import MOST_COLUMNS, FewColumns, _root
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius, refined
 from privgmm.proven.record.locate import Bins, Located, bins_below, left_out, locate, odd_columns
 from privgmm.proven.record.margins import Bells, column_quantiles
@@ -59,6 +60,25 @@ def test_the_posterior_gradient_is_its_derivative(d: int) -> None:
         near = posterior(theta + step)[0] - posterior(theta - step)[0]
         far = posterior(theta + 2 * step)[0] - posterior(theta - 2 * step)[0]
         np.testing.assert_allclose(gradient[..., i], (8 * near - far) / 12e-3, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("d", range(1, MOST_COLUMNS + 1))
+def test_few_columns_have_the_same_posterior(d: int) -> None:
+    posterior = some_posterior(3, d)
+    theta = np.random.default_rng(0).normal(size=(3, 4, 1 + d + d * (d + 1) // 2))
+    # Out of bounds, where the density and its gradient stay finite, and an entry that is zero.
+    theta[0, 0, 0], theta[0, 1, 0], theta[1, 0, 1], theta[2, 0, 1 + d] = -50.0, 30.0, 0.0, -9.5
+    few = FewColumns(posterior, 4)
+    for ours, theirs in zip(few(theta), posterior(theta), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10 * np.abs(theirs).max())
+
+
+def test_rounds_that_leave_a_singular_precision_still_have_a_posterior() -> None:
+    precision = np.array([[[1.0, 1.0], [1.0, 1.0]], [[4.0, 1.0], [1.0, 1.0]]])
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(precision)
+    root = _root(precision)
+    np.testing.assert_allclose(root @ root.swapaxes(1, 2), precision, atol=1e-14)
 
 
 def no_spikes(shape: tuple[int, int]) -> tuple[np.ndarray, ...]:

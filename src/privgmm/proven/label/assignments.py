@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
-from privgmm.proven.label.statistics import Moments, moments_under
+from privgmm.proven.label.statistics import ClassFit, moments_under
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
 
@@ -208,7 +208,7 @@ def bell_shaped(
     def log_prior(assignments: NDArray[np.intp]) -> Floats:
         out = np.empty(len(assignments))
         for s, z in enumerate(assignments):
-            classes: Moments = parts.merged(z, n_classes)
+            classes: ClassFit = parts.merged(z, n_classes)
             shape = (classes.scatter + base) / (classes.counts + d + 2)[:, None, None]
             volume = np.linalg.slogdet(shape)[1]
             out[s] = xlogy(classes.counts, classes.counts / n).sum() - classes.counts @ volume / 2

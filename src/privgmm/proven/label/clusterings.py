@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from privgmm.data.features import Features, as_features, some_rows
 from privgmm.proven.em import coefficients, k_means, quadratic
-from privgmm.proven.label.statistics import Moments, column_scale, moments_under
+from privgmm.proven.label.statistics import ClassFit, column_scale, moments_under
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Fitted, fitted, merged_down
 from privgmm.queries.cell_counts import Partition, joint_codes
@@ -71,7 +71,7 @@ class PublicView:
     models: tuple[Clustering, ...]  # candidate explanations of the labels
     cells: Partition  # what the noisy table counts
     sizes: Floats  # (cells,) number of rows in each cell, or of persons where a person may have several rows
-    whole: Moments  # of all rows together
+    whole: ClassFit  # of all rows together
 
     @cached_property
     def has_all_rows(self) -> bool:
@@ -205,7 +205,7 @@ def _clusterings(found: list[Fitted], scale: Floats, origin: Floats) -> list[Clu
     return [Clustering(rule, True) for rule in rules]
 
 
-def _refinement(features: Features, cuts: list[Clustering]) -> tuple[Partition, Floats, Moments]:
+def _refinement(features: Features, cuts: list[Clustering]) -> tuple[Partition, Floats, ClassFit]:
     """The cells, how many rows each holds, and the moments of all rows, in one pass over them."""
     rules, codes = tuple(c.rule for c in cuts), tuple(c.size for c in cuts)
     held, moments = [], []
@@ -217,4 +217,4 @@ def _refinement(features: Features, cuts: list[Clustering]) -> tuple[Partition, 
     sizes = np.zeros(every.size)
     for keys, counts in held:
         sizes[np.searchsorted(every, keys)] += counts
-    return Partition(rules, codes, every), sizes, Moments.total(moments)
+    return Partition(rules, codes, every), sizes, ClassFit.total(moments)

@@ -25,7 +25,7 @@ _FEW_COLUMNS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Frames:
+class ClipEllipsoids:
     """Centres (K, d), and lower-triangular maps (K, d, d) of the clip ellipsoids onto the unit ball."""
 
     centres: Floats
@@ -102,7 +102,7 @@ class Prepared:
     Few columns are multiplied with one another once, which both then read.
     """
 
-    def __init__(self, frames: Frames, u: Floats) -> None:
+    def __init__(self, frames: ClipEllipsoids, u: Floats) -> None:
         self.frames, self.u = frames, u
         self.products = quadratic(u) if frames.dim <= _FEW_COLUMNS else None
 
@@ -114,13 +114,13 @@ class Prepared:
         return np.concatenate([[shape.count], first, self.frames.second_steps])
 
     def scores(self, slopes: Floats) -> Floats:
-        """``Frames.scores`` of these rows."""
+        """``ClipEllipsoids.scores`` of these rows."""
         if self.products is None:
             return self.frames.scores(self.u, slopes)
         return np.asarray((slopes * self._steps) @ self.products)
 
     def totals(self, labels: Floats) -> Floats:
-        """``Frames.totals`` of these rows."""
+        """``ClipEllipsoids.totals`` of these rows."""
         if self.products is None:
             return self.frames.totals(self.u, labels)
         return np.asarray(self._steps * (self.products @ labels))
@@ -128,7 +128,7 @@ class Prepared:
 
 def choose_frames(
     rows: Floats, guess: Floats, scale: Floats, weight: float, mu: float, tuning: Tuning
-) -> Frames:
+) -> ClipEllipsoids:
     """Ellipsoids around the guessed classes, with the radii that balance noise against clipping.
 
     rows (n, d) represent ``weight`` times as many rows, guess (n, K) are their soft labels times shares, scale (d,) the spreads of the columns.
@@ -144,7 +144,7 @@ def choose_frames(
         effective = max(found.counts[k] * weight, 1.0) * mu
         radii[k] = _radius(squares, guess[:, k], effective, d, tuning)
     shape = query_shape(d, float(np.median(radii)))
-    return Frames(found.means, whiten / radii[:, None, None], shape)
+    return ClipEllipsoids(found.means, whiten / radii[:, None, None], shape)
 
 
 def _radius(squares: Floats, labels: Floats, effective: float, dim: int, tuning: Tuning) -> float:

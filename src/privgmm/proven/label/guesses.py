@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
-from scipy.stats import beta
+from scipy.special import betaincinv, logsumexp
 
 from privgmm.proven.label.cell_table import CellTable, class_shares
 from privgmm.proven.label.clusterings import PublicView
@@ -168,6 +167,6 @@ def class_gains(
 def _mixed_cells(table: CellTable, noise: Floats, tuning: Tuning) -> Floats:
     """(cells, K) log-likelihood of the counts if a cell's class shares come from their prior."""
     grid, alpha = tuning.share_grid, tuning.share_alpha
-    t = beta.ppf((np.arange(grid) + 0.5) / grid, alpha, (table.n_labels - 1) * alpha)
+    t = betaincinv(alpha, (table.n_labels - 1) * alpha, (np.arange(grid) + 0.5) / grid)
     far = (table.counts[:, :, None] - table.sizes[:, None, None] * t) ** 2 / noise[:, :, None]
     return np.asarray(logsumexp(-far / 2, axis=2) - np.log(grid) - np.log(noise) / 2)

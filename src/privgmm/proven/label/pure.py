@@ -15,7 +15,7 @@ from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_post
 from privgmm.proven.label.cell_table import CellTable, share_draws
 from privgmm.proven.label.clusterings import Clustering, PublicView
 from privgmm.proven.label.counted import fit_bend
-from privgmm.proven.label.statistics import Draws, Moments, Rows, moments_under
+from privgmm.proven.label.statistics import ClassFit, FitDraws, Rows, moments_under
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
 
@@ -119,7 +119,7 @@ def pure_draws(
     table: CellTable,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> tuple[Draws, Draws, Floats]:
+) -> tuple[FitDraws, FitDraws, Floats]:
     """Draws of (eq2): a model by its share, an assignment, labels r_n B bent to the table, one drawn for each row, and their fit.
 
     The first draws give rows random weights, so that the shape of a small class counts as uncertain; the release is made of
@@ -129,8 +129,8 @@ def pure_draws(
     picks = rng.choice(len(models), tuning.draws, p=[model.share for model in models])
     rows, shares, cells = view.rows, view.shares, view.row_cells
     few = rows.shape[0] == view.features.n_rows
-    guarded: list[Draws] = []
-    plain: list[Draws] = []
+    guarded: list[FitDraws] = []
+    plain: list[FitDraws] = []
     expected = np.zeros((rows.shape[0], table.n_labels))
     for j in np.unique(picks):
         draws, model, R = models[j].draws, models[j].clustering, models[j].responsibilities
@@ -140,9 +140,9 @@ def pure_draws(
         bent = [fit_bend(p, cells, shares, table, tuning).labels(p, cells, shares) for p in likely]
         expected += np.einsum("s,snl->nl", often / tuning.draws, bent)
         fits = [_refits(rows, shares, q, s, tuning, rng) for q, s in zip(bent, often, strict=True)]
-        told = Draws.of([fit for _, drawn in fits for fit in drawn], view.scale)
+        told = FitDraws.of([fit for _, drawn in fits for fit in drawn], view.scale)
         if few:
-            guarded.append(Draws.of([fit for weighed, _ in fits for fit in weighed], view.scale))
+            guarded.append(FitDraws.of([fit for weighed, _ in fits for fit in weighed], view.scale))
             plain.append(told)
             continue
         # So many rows that drawing labels adds nothing to the release: sums of the components' moments, moved as bending moves those
@@ -151,20 +151,20 @@ def pure_draws(
             moments_under(x, model.responsibilities(x) * w[:, None])
             for x, w in view.features.shared_chunks()
         ]
-        each, some = Moments.total(parts), moments_under(rows, R * shares[:, None])
-        whole = Draws.of([each.merged(z, table.n_labels) for z in chosen], view.scale)
-        before = Draws.of([some.merged(z, table.n_labels) for z in chosen], view.scale)
-        after = Draws.of([moments_under(rows, q * shares[:, None]) for q in bent], view.scale)
+        each, some = ClassFit.total(parts), moments_under(rows, R * shares[:, None])
+        whole = FitDraws.of([each.merged(z, table.n_labels) for z in chosen], view.scale)
+        before = FitDraws.of([some.merged(z, table.n_labels) for z in chosen], view.scale)
+        after = FitDraws.of([moments_under(rows, q * shares[:, None]) for q in bent], view.scale)
         whole = whole.carried(before, after).repeated(often)
         guarded.append(whole)
         times = view.features.n_units / float(shares.sum())
         plain.append(whole.moved_as(after.repeated(often), told, times))
-    return Draws.together(guarded), Draws.together(plain), expected
+    return FitDraws.together(guarded), FitDraws.together(plain), expected
 
 
 def mixed_draws(
     view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
-) -> tuple[Draws, Floats]:
+) -> tuple[FitDraws, Floats]:
     """Draws of (eq2) where cells are mixed, and the expected labels (n, L) of the view's rows.
 
     A draw takes class shares of every cell by the noisy table. Within a cell labels may depend on the features as well:
@@ -185,9 +185,9 @@ def mixed_draws(
         expected += share[cells]
         code = (rng.random((rows.shape[0], 1)) > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
         fits.append(held.under(np.eye(q.shape[1])[code] * view.shares[:, None]))
-    draws = Draws.of(fits, view.scale)
+    draws = FitDraws.of(fits, view.scale)
     return (
-        Draws(weight * draws.counts, draws.means, draws.covariances),
+        FitDraws(weight * draws.counts, draws.means, draws.covariances),
         expected / expected.sum(axis=1, keepdims=True),
     )
 
@@ -199,7 +199,7 @@ def _refits(
     draws: int,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> tuple[list[Moments], list[Moments]]:
+) -> tuple[list[ClassFit], list[ClassFit]]:
     """Count, mean and covariance of every class, as often as labels are drawn from (n, L): rows weighed at random, and not."""
     cumulative, one = labels.cumsum(axis=1)[:, :-1], np.eye(labels.shape[1])
     weighed, plain, held = [], [], Rows(X)

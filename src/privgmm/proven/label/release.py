@@ -30,7 +30,7 @@ from privgmm.proven.label.pure import (
     pure_draws,
 )
 from privgmm.proven.label.shapes import Labelled, label_components, label_margins
-from privgmm.proven.label.statistics import Draws, Moments, decide, moments_under
+from privgmm.proven.label.statistics import ClassFit, FitDraws, decide, moments_under
 from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Wanted
@@ -166,7 +166,7 @@ def _mixed(table: CellTable, tuning: Tuning) -> float:
 
 def _counted_draws(
     view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
-) -> tuple[Draws, Draws, Floats, tuple[float, ...]]:
+) -> tuple[FitDraws, FitDraws, Floats, tuple[float, ...]]:
     """Draws for the release and for its errors, the expected labels of the view's rows, and how much wider errors are told."""
     models = label_models(view, table, tuning, rng)
     draws, told, soft = pure_draws(view, models, table, tuning, rng)
@@ -178,7 +178,7 @@ def _counted_draws(
         return draws, told, soft, tuning.widen_clusters
     cells, shares = mixed_draws(view, table, tuning, rng)
     if not all(signs) or gains.sum() > 0:
-        return draws, Draws.together([told, cells]), soft, tuning.widen_clusters
+        return draws, FitDraws.together([told, cells]), soft, tuning.widen_clusters
     mixed = np.append(gains <= 0, [True] * (table.n_labels - gains.size))
     soft = np.where(mixed, shares, soft)
     soft /= np.maximum(soft.sum(axis=1, keepdims=True), 1e-300)
@@ -197,7 +197,7 @@ def _moment_draws(
     mu: float,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> tuple[Draws, Labelled]:
+) -> tuple[FitDraws, Labelled]:
     """Draws of (eq2)'s values, and rows under the soft labels that agree with the noisy moments, which cost mu."""
     n_units, n_classes = float(view.sizes.sum()), view.n_classes
     most = max(tuning.tilt_cells // (n_classes * view.scale.size), tuning.probe_rows)
@@ -252,7 +252,7 @@ def _corrected(
     way: Way,
     weight: float,
     tuning: Tuning,
-) -> tuple[Tilt, Moments]:
+) -> tuple[Tilt, ClassFit]:
     """Correct a tilt of chosen rows by passes over all rows, and the class moments of all rows."""
     frames = answer.frames
     for turn in range(tuning.corrections + 1):
@@ -270,4 +270,4 @@ def _corrected(
         seen = np.stack([frames.totals(u, chosen[:, k]) for k, u in enumerate(coordinates)])
         target = Answer(frames, answer.totals - totals + weight * seen, answer.sigma)
         tilt = fit_tilt(target, guess, coordinates, weight, tuning, start=tilt)
-    return tilt, Moments.total(parts)
+    return tilt, ClassFit.total(parts)

@@ -21,7 +21,7 @@ _FEW_PRODUCTS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class ClassFit:
     """counts (K,), means (K, d) and centred second moments (K, d, d), not divided by the count."""
 
     counts: Floats
@@ -29,30 +29,30 @@ class Moments:
     scatter: Floats
 
     @staticmethod
-    def total(parts: Sequence[Moments]) -> Moments:
+    def total(parts: Sequence[ClassFit]) -> ClassFit:
         """The moments of several chunks of rows together."""
         counts = np.sum([p.counts for p in parts], axis=0)
         sums = np.sum([p.counts[:, None] * p.means for p in parts], axis=0)
         means = sums / np.maximum(counts, 1e-300)[:, None]
         scatter = np.sum([p.about(means) for p in parts], axis=0)
-        return Moments(counts, means, scatter)
+        return ClassFit(counts, means, scatter)
 
     def about(self, means: Floats) -> Floats:
         """Second moments about other means."""
         miss = self.means - means
         return self.scatter + self.counts[:, None, None] * miss[:, :, None] * miss[:, None, :]
 
-    def counted_as(self, counts: Floats) -> Moments:
+    def counted_as(self, counts: Floats) -> ClassFit:
         """The same means and covariances of other numbers of rows (K,)."""
         times = counts / np.maximum(self.counts, 1e-300)
-        return Moments(counts, self.means, self.scatter * times[:, None, None])
+        return ClassFit(counts, self.means, self.scatter * times[:, None, None])
 
-    def merged(self, groups: NDArray[np.intp], n_groups: int) -> Moments:
+    def merged(self, groups: NDArray[np.intp], n_groups: int) -> ClassFit:
         """The moments of classes, where component m is a part of class groups[m]."""
         B = np.eye(n_groups)[groups]
         counts = B.T @ self.counts
         means = B.T @ (self.counts[:, None] * self.means) / np.maximum(counts, 1e-300)[:, None]
-        return Moments(counts, means, np.tensordot(B.T, self.about(means[groups]), axes=1))
+        return ClassFit(counts, means, np.tensordot(B.T, self.about(means[groups]), axes=1))
 
     def covariances(self, scale: Floats) -> Floats:
         """(K, d, d) sample covariances (eq2), jittered by a part of the columns' ``scale`` (d,)."""
@@ -61,7 +61,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class FitDraws:
     """Equally likely values of what (eq2) would give: counts (S, K), means (S, K, d), covariances (S, K, d, d)."""
 
     counts: Floats
@@ -69,60 +69,60 @@ class Draws:
     covariances: Floats
 
     @staticmethod
-    def of(fits: Sequence[Moments], scale: Floats) -> Draws:
-        """Several fits as draws; ``scale`` as in ``Moments.covariances``."""
-        return Draws(
+    def of(fits: Sequence[ClassFit], scale: Floats) -> FitDraws:
+        """Several fits as draws; ``scale`` as in ``ClassFit.covariances``."""
+        return FitDraws(
             np.stack([f.counts for f in fits]),
             np.stack([f.means for f in fits]),
             np.stack([f.covariances(scale) for f in fits]),
         )
 
     @staticmethod
-    def together(parts: Sequence[Draws]) -> Draws:
+    def together(parts: Sequence[FitDraws]) -> FitDraws:
         """The draws of all parts."""
-        return Draws(
+        return FitDraws(
             np.concatenate([p.counts for p in parts]),
             np.concatenate([p.means for p in parts]),
             np.concatenate([p.covariances for p in parts]),
         )
 
-    def moved_as(self, expected: Draws, drawn: Draws, times: float) -> Draws:
+    def moved_as(self, expected: FitDraws, drawn: FitDraws, times: float) -> FitDraws:
         """Draws of ``times`` as many rows as ``drawn`` has, which deviates from ``expected`` by chance."""
         less = 1 / np.sqrt(times)
-        return Draws(
+        return FitDraws(
             self.counts + (drawn.counts - expected.counts) * np.sqrt(times),
             self.means + (drawn.means - expected.means) * less,
             self.covariances + (drawn.covariances - expected.covariances) * less,
         )
 
-    def carried(self, before: Draws, after: Draws) -> Draws:
+    def carried(self, before: FitDraws, after: FitDraws) -> FitDraws:
         """Draws of all rows, changed as those of some rows changed from ``before`` to ``after``: a class moves and stretches alike."""
         grown = after.counts / np.maximum(before.counts, 1e-300)
         old, new = np.linalg.cholesky(before.covariances), np.linalg.cholesky(after.covariances)
         stretch = new @ np.linalg.inv(old)
         off = np.einsum("skij,skj->ski", stretch, self.means - before.means)
         covariances = stretch @ self.covariances @ np.swapaxes(stretch, -1, -2)
-        return Draws(self.counts * grown, after.means + off, covariances)
+        return FitDraws(self.counts * grown, after.means + off, covariances)
 
-    def repeated(self, often: NDArray[np.intp]) -> Draws:
+    def repeated(self, often: NDArray[np.intp]) -> FitDraws:
         """Draw s as ``often`` (S,) as it says."""
-        return Draws(
+        return FitDraws(
             np.repeat(self.counts, often, axis=0),
             np.repeat(self.means, often, axis=0),
             np.repeat(self.covariances, often, axis=0),
         )
 
-    def with_classes(self, which: NDArray[np.bool_], other: Draws) -> Draws:
+    def with_classes(self, which: NDArray[np.bool_], other: FitDraws) -> FitDraws:
         """These draws, with some classes (K,) as as many others have them."""
-        return Draws(
+        return FitDraws(
             np.where(which, other.counts, self.counts),
             np.where(which[:, None], other.means, self.means),
             np.where(which[:, None, None], other.covariances, self.covariances),
         )
 
-    def of_classes(self, n_classes: int) -> Draws:
+    def of_classes(self, n_classes: int) -> FitDraws:
         """The first classes only."""
-        return Draws(
+        return FitDraws(
             self.counts[:, :n_classes], self.means[:, :n_classes], self.covariances[:, :n_classes]
         )
 
@@ -143,7 +143,7 @@ class Rows:
     def _columns(self) -> Floats:
         return quadratic(self.X - self.origin)
 
-    def under(self, labels: Floats) -> Moments:
+    def under(self, labels: Floats) -> ClassFit:
         """Their moments under soft labels (n, K)."""
         (n_classes, d), (i, j) = (labels.shape[1], self.X.shape[1]), self.upper
         if n_classes * i.size > _FEW_PRODUCTS:
@@ -154,9 +154,9 @@ class Rows:
         scatter = np.empty((n_classes, d, d))
         scatter[:, i, j] = scatter[:, j, i] = sums[:, 1 + d :]
         scatter -= counts[:, None, None] * off[:, :, None] * off[:, None, :]
-        return Moments(counts, off + self.origin, scatter)
+        return ClassFit(counts, off + self.origin, scatter)
 
-    def _class_by_class(self, labels: Floats) -> Moments:
+    def _class_by_class(self, labels: Floats) -> ClassFit:
         X = self.X
         counts = labels.sum(axis=0)
         means = labels.T @ X / np.maximum(counts, 1e-300)[:, None]
@@ -165,10 +165,10 @@ class Rows:
             used = labels[:, k] > 0
             centred = X[used] - means[k]
             scatter[k] = (centred * labels[used, k : k + 1]).T @ centred
-        return Moments(counts, means, scatter)
+        return ClassFit(counts, means, scatter)
 
 
-def moments_under(X: Floats, labels: Floats) -> Moments:
+def moments_under(X: Floats, labels: Floats) -> ClassFit:
     """Class moments of rows X (n, d) with soft labels (n, K)."""
     return Rows(X).under(labels)
 
@@ -191,7 +191,7 @@ def column_scale(X: Floats) -> Floats:
 
 
 def decide(
-    draws: Draws, whole: Moments, scale: Floats, objective: Objective, tuning: Tuning
+    draws: FitDraws, whole: ClassFit, scale: Floats, objective: Objective, tuning: Tuning
 ) -> tuple[Floats, Floats, Floats]:
     """Weights (K,), means (K, d) and covariances (K, d, d) that are expected to be closest to (eq2).
 
@@ -220,7 +220,7 @@ def decide(
 
 
 def _paper(
-    draws: Draws, able: Floats, known: Floats, means: Floats, shapes: Floats, tuning: Tuning
+    draws: FitDraws, able: Floats, known: Floats, means: Floats, shapes: Floats, tuning: Tuning
 ) -> Floats:
     """Weights with the least expected KL(released || fitted); means and shapes are filled in.
 

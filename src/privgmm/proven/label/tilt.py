@@ -27,10 +27,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 
-from privgmm.proven.label.frames import Frames, Prepared
-from privgmm.proven.label.statistics import Draws, Moments
+from privgmm.proven.label.frames import ClipEllipsoids, Prepared
+from privgmm.proven.label.statistics import ClassFit, FitDraws
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
 
@@ -62,7 +61,7 @@ class Guess:
 class Answer:
     """Noisy totals (K, m) in noise steps, and the standard deviation of their noise."""
 
-    frames: Frames
+    frames: ClipEllipsoids
     totals: Floats
     sigma: float
 
@@ -110,7 +109,7 @@ def _trust(gap: Floats, C: Floats, sigma: float, sd: float) -> tuple[float, floa
 class Tilt:
     """lambda (K, m) with its frames: q_nk ~ q0_nk exp(w_n lambda_k^T phi_k(x_n))."""
 
-    frames: Frames
+    frames: ClipEllipsoids
     slopes: Floats
 
     def labels(self, coordinates: Sequence[Floats], guess: Floats, shares: Floats) -> Floats:
@@ -240,6 +239,9 @@ def _quasi_newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
     # A gradient g in nu is an error L g of the totals, which must be small compared with their noise.
     largest = max(float(np.linalg.norm(L, 2)) for L in factors)
     close = tuning.tilt_close * min(1.0, problem.answer.sigma / largest)
+    # Imported here: it takes a tenth of a second, and few releases tilt labels.
+    from scipy.optimize import minimize
+
     found = minimize(
         objective,
         np.concatenate([L.T @ s for L, s in zip(factors, slopes, strict=True)]),
@@ -260,7 +262,7 @@ def label_covariance(left: Sequence[Floats], right: Sequence[Floats], q: Floats)
 
 
 def posterior_draws(
-    centre: Moments,
+    centre: ClassFit,
     scale: Floats,
     rows: Floats,
     shares: Floats,
@@ -270,7 +272,7 @@ def posterior_draws(
     weight: float,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> Draws:
+) -> FitDraws:
     """Draws around ``centre``, the moments of all rows under the tilted labels.
 
     rows (n, d) with shares (n,) and tilted labels (n, L) represent ``weight`` times as many rows; trust is tau (K,).
@@ -321,7 +323,7 @@ def _statistics(z: Floats) -> Floats:
     return np.hstack([np.ones((z.shape[0], 1)), z, z[:, i] * z[:, j]])
 
 
-def _as_draws(centre: Moments, factors: Floats, moved: Floats, d: int, tuning: Tuning) -> Draws:
+def _as_draws(centre: ClassFit, factors: Floats, moved: Floats, d: int, tuning: Tuning) -> FitDraws:
     """Counts, means and covariances of classes whose statistics, in whitened coordinates, moved (S, K, m)."""
     n = centre.counts
     counts = np.maximum(n + moved[..., 0], 0.1 * n)
@@ -337,4 +339,4 @@ def _as_draws(centre: Moments, factors: Floats, moved: Floats, d: int, tuning: T
     values = np.where(values > low, values, low * np.exp(np.clip(values / low - 1, -3.0, 0.0)))
     second = (axes * values[..., None, :]) @ np.swapaxes(axes, -1, -2)
     means = centre.means + np.einsum("kij,skj->ski", factors, mean)
-    return Draws(counts, means, factors @ second @ np.swapaxes(factors, -1, -2))
+    return FitDraws(counts, means, factors @ second @ np.swapaxes(factors, -1, -2))

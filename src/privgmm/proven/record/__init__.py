@@ -11,7 +11,7 @@ A map of the mechanism, in the order in which it runs (docs/proven.md tells it w
 4. ``frames``     those ellipsoids; ``draws.posterior_frames`` makes the next ones from all answers so far
 5. ``tails``      counts per shell around each class show how far out its rows lie, which decides the radius of the last round;
    ``clipping``   the variance that clipping removed is added again, with an error of its own
-6. ``posterior``, ``draws``   draws of (count, mean, covariance) given all answers
+6. ``posterior``, ``draws``   draws of (count, mean, covariance) given all answers; ``few_columns`` is the same posterior, faster
 7. ``mechanism``  steps 1 to 6 in turn, and the release: balanced, or the paper's objective
 
 ``lookalike`` makes rows that look like noisy counts of public cells (for several Gaussians per class, and for rows

@@ -42,14 +42,17 @@ def unclipped(
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     # Opposite points have the same length, so that a clip around the mean moves it nowhere.
     z = np.concatenate([z, -z])
-    level = np.tile((np.random.default_rng(_SEED + 1).permutation(_POINTS) + 0.5) / _POINTS, 2)
+    level = (np.random.default_rng(_SEED + 1).permutation(_POINTS) + 0.5) / _POINTS
+    bell = np.sqrt(2 * gammaincinv(d / 2, level)) if laws is None else level
     points = []
     for k, n in enumerate(counts):
-        length, size = np.sqrt(2 * gammaincinv(d / 2, level)), 1.0
+        length, size = bell, 1.0
         if laws is not None:
             length, size = laws[k].quantiles(level), laws[k].spread
-        u = _as_seen(last, k, n, z * (length / np.sqrt(size))[:, None], size)
-        points.append(last.frames.centres[k] + u @ last.frames.inverse[k].T)
+        u = z * np.tile(length / np.sqrt(size), 2)[:, None]
+        points.append(
+            last.frames.centres[k] + _as_seen(last, k, n, u, size) @ last.frames.inverse[k].T
+        )
     return doubted(tuple(_restored(r, points, counts, early=r is not last) for r in rounds))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.proven.objective import geometric_mean
+from privgmm.proven.record.few_columns import MOST_COLUMNS, FewColumns
 from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.posterior import Posterior, fewest, row_count, unpack
 from privgmm.proven.record.rounds import Answers, classwise
@@ -47,6 +48,8 @@ def sample(
     draws = np.empty((keep, *x.shape))
     for turn in range(warm + keep):
         step = np.exp(log_step)[:, None, None] * spread * rng.uniform(0.7, 1.3)
+        # As large as x: NumPy takes its time to stretch small arrays.
+        step = np.broadcast_to(step, x.shape).copy()
         momentum = np.broadcast_to(rng.standard_normal(one), x.shape)
         new = _leapfrog(log_density, x, slope, momentum, step)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -74,11 +77,12 @@ def _leapfrog(
     """End point, its log-density and gradient, and the momentum there."""
     # A diverging path overflows and is then rejected: its warnings mean nothing.
     with np.errstate(all="ignore"):
-        momentum = momentum + 0.5 * step * slope
+        half = 0.5 * step
+        momentum = momentum + half * slope
         for leap in range(_LEAPS):
             x = x + step * momentum
             value, slope = log_density(x)
-            momentum = momentum + (step if leap < _LEAPS - 1 else 0.5 * step) * slope
+            momentum = momentum + (step if leap < _LEAPS - 1 else half) * slope
     return x, value, slope, momentum
 
 
@@ -205,7 +209,9 @@ def _monte_carlo(answers: Answers, effort: Effort) -> Draws:
     seen = np.maximum(counts, fewest(d))
     scale[:, 1 : 1 + d] = np.clip(last.total_sd / seen, 1e-7, 1.0)[:, None]
     scale[:, 1 + d :] = _factor_scale(start[:, 1 + d :], 0.7 * last.second_sd / seen, d)
-    theta = sample(posterior, start, scale, _chains(effort, d), effort.warm, effort.keep)
+    chains = _chains(effort, d)
+    density = FewColumns(posterior, chains) if d <= MOST_COLUMNS else posterior
+    theta = sample(density, start, scale, chains, effort.warm, effort.keep)
     # (keep, K, chains, D) -> (draws, K, D)
     log_excess, m, L, _ = unpack(theta.transpose(0, 2, 1, 3).reshape(-1, n_classes, size), d)
     return Draws(row_count(log_excess, d), m, L)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits
 
 from privgmm.model.mixture import Mixture
@@ -50,7 +49,8 @@ class Cells:
 def public_cells(dim: int, n_classes: int, signal: float, most: int = _MOST_CELLS) -> Cells:
     """Cells around low-discrepancy points; ``signal`` is all rows, in standard deviations of a cell's count."""
     size = max(min(signal / _SEEN, most), _LEAST_PER_CLASS * n_classes)
-    # Imported here: it takes half a second.
+    # Imported here: they take half a second, and most releases have no cells.
+    from scipy.spatial import cKDTree
     from scipy.stats import qmc
 
     normal = qmc.MultivariateNormalQMC(np.zeros(dim), _SPREAD * np.eye(dim), rng=_SEED)

@@ -20,8 +20,8 @@ from privgmm.proven.record.locate import Located
 from privgmm.types import Flags, Floats
 
 # Bounds on ln n and ln L_ii that no sensible value meets; they keep wild proposals finite.
-_LOG_COUNT = (-3.0, 25.0)
-_LOG_DIAGONAL = 9.0
+LOG_COUNT = (-3.0, 25.0)
+LOG_DIAGONAL = 9.0
 # Histograms are fitted by Gaussians, so their log widths and means (in widths) are treated as at least this uncertain.
 _WIDTH_SD = 0.25
 _MEAN_SD = 0.2
@@ -29,7 +29,7 @@ _MEAN_SD = 0.2
 # which a few rows lie far out.
 _CONTRADICTED = 3.0
 # No column is much wider than the stated region (the unit ball): exp(-variance / (2 * this^2)).
-_WIDEST = 0.5
+WIDEST = 0.5
 # Relative error of a class's size (its mean variance) at which half of the scale-free prior is left (see ``_scale_free``). At d = 3,
 # 0.05 to 0.4 tried: 0.2 and more cost the paper's mixtures, N=1000, 4 % and more; less leaves electricity and Zipf rows too narrow.
 _CLEAR = 0.1
@@ -55,18 +55,20 @@ class Posterior:
         return self.rounds[-1].frames
 
     @cached_property
-    def _totals(self) -> TotalsLikelihood:
+    def totals(self) -> TotalsLikelihood:
+        """The likelihood of all rounds."""
         return totals_likelihood(self.rounds)
 
     @cached_property
-    def _columns(self) -> _ColumnPrior:
+    def columns(self) -> ColumnPrior:
+        """The histograms, and the prior on what the columns' deviations are."""
         d = self.frames.centres.shape[1]
         last = self.rounds[-1]
         power = 2 * self.exponent + (d + 1) * _scale_free(last)
         return _column_prior(self.located, self.frames, power, _agreeing(self.located, last))
 
     @cached_property
-    def _scatter(self) -> Floats:
+    def scatter(self) -> Floats:
         """(K, 1, d, d) R with R R^T = S = kappa D^2 + rows * shared shape, in theta's coordinates."""
         maps = self.frames.maps * np.exp(self.located.log_sd)[:, None, :]
         S = self.floor * maps @ _t(maps)
@@ -75,7 +77,7 @@ class Posterior:
         return np.asarray(np.linalg.cholesky((S + _t(S)) / 2), dtype=np.float64)[:, None]
 
     @cached_property
-    def _power(self) -> Floats:
+    def power(self) -> Floats:
         """(K, 1, d) powers of L's diagonal: |Sigma|^e, the Jacobian of Sigma -> (ln L_ii, L_ij), which is
         prod_i L_ii^(d + 2 - i), and the shared shape's |Sigma|^(-rows / 2)."""
         d = self.frames.centres.shape[1]
@@ -100,26 +102,26 @@ class Posterior:
         log_diag = _as_diagonal(entries[..., 1 :: d + 2])
         L = A[..., 1:]
         n = row_count(theta[..., 0], d)
-        value, g_n, g_A = _of_totals(self._totals, n, A)
-        columns, column_A = _of_columns(self._columns, A)
-        shape, shape_L = _of_shape(self._scatter, L)
+        value, g_n, g_A = _of_totals(self.totals, n, A)
+        columns, column_A = _of_columns(self.columns, A)
+        shape, shape_L = _of_shape(self.scatter, L)
         g_A += column_A
         g_A[..., 1:] += shape_L
-        value += columns + shape + theta[..., 0] + np.vecdot(log_diag, self._power)
+        value += columns + shape + theta[..., 0] + np.vecdot(log_diag, self.power)
         out = np.empty_like(theta)
         out[..., 0] = g_n * (n - fewest(d)) + 1
         out[..., 1 : 1 + d] = g_A[..., 0]
         entries = g_A.reshape(entries.shape)
         g_diag = entries[..., 1 :: d + 2]
         g_diag *= np.exp(log_diag)
-        g_diag += self._power
+        g_diag += self.power
         out[..., 1 + d :] = entries.take(self._lower, axis=-1)
         return value, out
 
 
 def _as_diagonal(logs: Floats) -> Floats:
     """ln diag L within bounds; ``logs``, a view of L's diagonal, becomes the diagonal itself."""
-    log_diag = np.minimum(np.maximum(logs, -_LOG_DIAGONAL), _LOG_DIAGONAL)
+    log_diag = np.minimum(np.maximum(logs, -LOG_DIAGONAL), LOG_DIAGONAL)
     np.exp(log_diag, out=logs)
     return np.asarray(log_diag)
 
@@ -134,7 +136,7 @@ def fewest(dim: int) -> float:
 
 def row_count(log_excess: Floats, dim: int) -> Floats:
     """n from theta's first coordinate, ln(n - fewest)."""
-    low, high = _LOG_COUNT
+    low, high = LOG_COUNT
     return np.asarray(fewest(dim) + np.exp(np.minimum(np.maximum(log_excess, low), high)))
 
 
@@ -253,7 +255,7 @@ def _scale_free(last: Moments) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _ColumnPrior:
+class ColumnPrior:
     """What the histograms say of the columns' means and widths, ready for ``_of_columns``."""
 
     inverse: Floats
@@ -264,9 +266,9 @@ class _ColumnPrior:
     power: Floats
 
 
-def _column_prior(located: Located, frames: Frames, power: Floats, agreeing: Flags) -> _ColumnPrior:
+def _column_prior(located: Located, frames: Frames, power: Floats, agreeing: Flags) -> ColumnPrior:
     means_sd = np.hypot(located.means_sd, _MEAN_SD * np.exp(located.log_sd))
-    return _ColumnPrior(
+    return ColumnPrior(
         frames.inverse[:, None],
         (frames.centres - located.means)[:, None],
         (agreeing / means_sd**2)[:, None],
@@ -287,7 +289,7 @@ def _agreeing(located: Located, last: Moments) -> Flags:
     return np.asarray(surely < np.exp(2 * widest) + means_sd**2)
 
 
-def _of_columns(at: _ColumnPrior, A: Floats) -> tuple[Floats, Floats]:
+def _of_columns(at: ColumnPrior, A: Floats) -> tuple[Floats, Floats]:
     """Normal factors on the column means and log widths, times prod_j sd_j^-power (the LKJ prior)
     and the bound on widths; and the gradient in A = (m, L)."""
     E = at.inverse @ A
@@ -296,7 +298,7 @@ def _of_columns(at: _ColumnPrior, A: Floats) -> tuple[Floats, Floats]:
     variance = np.vecdot(B, B)
     log_sd = 0.5 * np.log(variance)
     f = log_sd - at.log_sd
-    wide = 1 / _WIDEST**2
+    wide = 1 / WIDEST**2
     we, vf = at.mean_weight * e, at.width_weight * f
     value = -0.5 * (we * e + vf * f + 2 * at.power * log_sd + wide * variance).sum(axis=-1)
     B *= ((vf + at.power) / -variance - wide)[..., None]

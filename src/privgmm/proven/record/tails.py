@@ -8,6 +8,7 @@ assumed to have tails of one kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,16 @@ class Shells:
     sd: Floats
     farthest: Floats
 
+    @cached_property
+    def _made(self) -> dict[tuple[int, int], _Templates]:
+        return {}
+
+    def templates(self, k: int, dim: int) -> _Templates:
+        """What is fitted to the counts of class k, made once: several laws are fitted to the same counts."""
+        if (k, dim) not in self._made:
+            self._made[k, dim] = _templates(self.edges[k], self.farthest[k], dim)
+        return self._made[k, dim]
+
 
 def shell_edges(dim: int, farthest: Floats) -> Floats:
     """(K, B - 1) edges for classes whose rows lie at most ``farthest`` (K,) from their centres."""
@@ -128,8 +139,8 @@ def radial_laws(
     evidence = np.zeros(1 + kinds)
     tailed = []
     for k, (law, n) in enumerate(zip(own, counts, strict=True)):
-        at = _templates(shells.edges[k], shells.farthest[k], dim)
-        parts, log_prior = _two_bells(at, dim, far)
+        at = shells.templates(k, dim)
+        parts, log_prior = _two_bells(at, dim, far) if far else at.two_bells
         left = shells.counts[k] - n * _in_shells(parts, at.shell)
         log_post = log_prior - 0.5 * (left**2).sum(axis=-1) / shells.sd[k] ** 2
         shown = shells.counts[k] - n * _in_shells(law.masses, at.shell)
@@ -187,7 +198,7 @@ def _in_shells(parts: Floats, shell: NDArray[np.intp]) -> Floats:
 
 def radial_law(shells: Shells, k: int, n: float, dim: int, entry: float = _ENTRY) -> RadialLaw:
     """The law that explains the noisy shell counts of class k; a scale enters by so many standard deviations."""
-    at = _templates(shells.edges[k], shells.farthest[k], dim)
+    at = shells.templates(k, dim)
     counts, sigma = shells.counts[k], float(shells.sd[k])
     weights = _fit(counts[None], at, sigma, n, np.array([entry]), _SWEEPS)[0]
     expected = at.templates @ weights
@@ -215,7 +226,7 @@ def beyond(
     ``lots`` (S, B) are standard normal draws: the law is fitted again to counts minus a draw of their noise. No row of a draw
     lies farther out than ``farthest`` (S,).
     """
-    at = _templates(shells.edges[k], shells.farthest[k], dim)
+    at = shells.templates(k, dim)
     sigma = float(shells.sd[k])
     least = np.linspace(*_BEYOND_ENTRY, len(lots))
     weights = _fit(shells.counts[k] + sigma * lots, at, sigma, n, least, _REDRAWN_SWEEPS)
@@ -236,6 +247,12 @@ class _Templates:
     parts: Floats
     templates: Floats
     own: Flags
+    dim: int
+
+    @cached_property
+    def two_bells(self) -> tuple[Floats, Floats]:
+        """``_two_bells`` of the usual kinds of tails."""
+        return _two_bells(self, self.dim, far=False)
 
 
 def _templates(edges: Floats, farthest: float, dim: int) -> _Templates:
@@ -245,7 +262,7 @@ def _templates(edges: Floats, farthest: float, dim: int) -> _Templates:
     fine = np.concatenate(
         [
             np.linspace(0, edges[0], 12)[:-1],
-            *(np.geomspace(a, b, 7)[:-1] for a, b in zip(edges, [*edges[1:], top], strict=True)),
+            np.geomspace(edges, [*edges[1:], top], 7, axis=1)[:, :-1].ravel(),
             [top],
         ]
     )
@@ -256,7 +273,7 @@ def _templates(edges: Floats, farthest: float, dim: int) -> _Templates:
     parts[-1] += 1 - below[-1]  # what a bell has beyond the farthest point lies there
     templates = np.zeros((edges.size + 1, scales.size))
     np.add.at(templates, shell, parts)
-    return _Templates(fine, lengths, shell, parts, templates, np.abs(np.log2(scales)) < 0.01)
+    return _Templates(fine, lengths, shell, parts, templates, np.abs(np.log2(scales)) < 0.01, dim)
 
 
 def _fit(
