@@ -47,14 +47,18 @@ class Guess:
 
     shares : (n,) w_n, how much each row counts
     trust : (K,) tau
+    gaps : (K, m) what the totals of the guess miss of the answer
     curvature : (K, m, m) variance of the totals of labels drawn from the guess
+    held : (K,) whether the labels of a class follow clusters
     log_evidence : (K,) of the answer under this guess, by class
     """
 
     labels: Floats
     shares: Floats
     trust: Floats
+    gaps: Floats
     curvature: Floats
+    held: NDArray[np.bool_]
     log_evidence: Floats
 
 
@@ -84,7 +88,7 @@ def weigh(
     n = labels.shape[0]
     probe = slice(None, None, max(1, -(-n // tuning.probe_rows)))
     trust, evidence = np.empty((2, len(coordinates)))
-    curvature = []
+    gaps, curvature = [], []
     for k, u in enumerate(coordinates):
         q = labels[probe, k]
         phi = answer.frames.contributions(u[probe])
@@ -92,18 +96,47 @@ def weigh(
         C = (phi * spread[:, None]).T @ phi
         gap = answer.totals[k] - weight * answer.frames.totals(u, labels[:, k] * shares)
         trust[k], evidence[k] = _trust(gap, C, answer.sigma, tuning.trust_sd[int(held[k])])
+        gaps.append(gap)
         curvature.append(C)
-    return Guess(labels, shares, trust, np.array(curvature), evidence)
+    known = held[: len(coordinates)]
+    return Guess(labels, shares, trust, np.array(gaps), np.array(curvature), known, evidence)
 
 
 def _trust(gap: Floats, C: Floats, sigma: float, sd: float) -> tuple[float, float]:
     """The tau of gap ~ N(0, sigma^2 I + C / tau) with the largest posterior, and its log; ln tau is N(0, sd^2)."""
+    fit = _trust_posterior(gap, C, sigma, 0.0, sd)
+    best = int(np.argmax(fit))
+    return float(_TAUS[best]), float(fit[best])
+
+
+def _trust_posterior(gap: Floats, C: Floats, sigma: float, mean: float, sd: float) -> Floats:
+    """Log posterior, up to a constant, of every tau of _TAUS, if ln tau is N(mean, sd^2)."""
     spread, axes = np.linalg.eigh(C)
     variance = sigma**2 + np.maximum(spread, 0.0)[:, None] / _TAUS
     fit = -0.5 * ((axes.T @ gap)[:, None] ** 2 / variance + np.log(variance)).sum(axis=0)
-    fit -= 0.5 * (np.log(_TAUS) / sd) ** 2
-    best = int(np.argmax(fit))
-    return float(_TAUS[best]), float(fit[best])
+    return np.asarray(fit - 0.5 * ((np.log(_TAUS) - mean) / sd) ** 2)
+
+
+def likely_trusts(guess: Guess, answer: Answer, wrong: float, tuning: Tuning) -> Floats:
+    """(2, K, Q) equally likely values of tau by what the guess misses of counts and sums, and of second moments.
+
+    One answer says little about tau, so that its likeliest value alone would tell errors too small. Guesses are usually worse at counts
+    and sums than at second moments. Labels of classes held to clusterings are ``wrong`` times as far off as these say.
+    """
+    first = 1 + answer.frames.dim
+    levels = (np.arange(tuning.trusts) + 0.5) / tuning.trusts
+    out = np.empty((2, len(guess.gaps), tuning.trusts))
+    for order, part in enumerate((slice(0, first), slice(first, None))):
+        for k, (gap, C, held) in enumerate(
+            zip(guess.gaps, guess.curvature, guess.held, strict=True)
+        ):
+            mean, sd = tuning.trust_prior[order][int(held)]
+            mean -= 2 * math.log(wrong) if held else 0.0
+            fit = _trust_posterior(gap[part], C[part, part], answer.sigma, mean, sd)
+            likely = np.exp(fit - fit.max())
+            below = (likely.cumsum() - likely / 2) / likely.sum()
+            out[order, k] = np.exp(np.interp(levels, below, np.log(_TAUS)))
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,14 +299,16 @@ def posterior_draws(
     shares: Floats,
     labels: Floats,
     trust: Floats,
+    trusts: Floats,
     answer: Answer,
     weight: float,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> Draws:
-    """Draws around ``centre``, the moments of all rows under the tilted labels.
+) -> tuple[Draws, Draws]:
+    """Draws around ``centre``, the moments of all rows under the tilted labels, for the release and for its errors.
 
-    rows (n, d) with shares (n,) and tilted labels (n, L) represent ``weight`` times as many rows; trust is tau (K,).
+    rows (n, d) with shares (n,) and tilted labels (n, L) represent ``weight`` times as many rows. Draws for the release have the likeliest
+    tau, trust (K,); those for the errors have all the likely ones, trusts (2, K, Q), since labels often vary more than the likeliest one says.
     """
     n_classes, d = centre.means.shape
     S = tuning.posterior_draws
@@ -287,21 +322,60 @@ def posterior_draws(
         z = np.linalg.solve(factors[k], (rows - centre.means[k]).T).T
         whole.append(_statistics(z) * shares[:, None])
     size = 1 / np.sqrt(trust)
+    # How much more labels vary for the errors: batches of draws have one of the likely values for every class, in another order.
+    doubts = np.sqrt(trust[:, None] / trusts)
+    doubts = np.stack([np.roll(doubts[:, k], k, axis=1) for k in range(n_classes)], axis=1)
     coupled = n_classes * clipped[0].shape[1] <= tuning.most_coupled
     groups = [list(range(n_classes))] if coupled else [[k] for k in range(n_classes)]
-    moved = [np.empty(0)] * n_classes
+    moved, told = [np.empty(0)] * n_classes, [np.empty(0)] * n_classes
     for group in groups:
         phi = [clipped[k] * (math.sqrt(weight) * size[k]) for k in group]
         psi = [whole[k] * (math.sqrt(weight) * size[k]) for k in group]
         d_T = np.hstack([swing[k] @ p for k, p in zip(group, phi, strict=True)])
         d_theta = np.hstack([swing[k] @ p for k, p in zip(group, psi, strict=True)])
-        q = labels[:, group]
-        C = label_covariance(phi, phi, q) + answer.sigma**2 * np.eye(d_T.shape[1])
-        seen = d_T + answer.sigma * rng.standard_normal(d_T.shape)
-        d_theta -= np.linalg.solve(C, seen.T).T @ label_covariance(psi, phi, q).T
-        for k, part in zip(group, np.split(d_theta, len(group), axis=1), strict=True):
-            moved[k] = part
-    return _as_draws(centre, factors, np.stack(moved, axis=1), d, tuning)
+        q, noise = labels[:, group], answer.sigma * rng.standard_normal(d_T.shape)
+        joint = _Joint(
+            label_covariance(phi, phi, q),
+            label_covariance(psi, phi, q),
+            d_T,
+            d_theta,
+            noise,
+            answer.sigma,
+        )
+        once = joint.given_answer(np.ones(len(group)), slice(None))
+        each = np.empty((2, *once.shape))
+        for order, batch in np.ndindex(trusts.shape[::2]):
+            some = slice(batch, None, trusts.shape[2])
+            each[order, some] = joint.given_answer(doubts[order, group, batch], some)
+        second = np.tile(np.arange(once.shape[1] // len(group)) > d, len(group))
+        for out, found in ((moved, once), (told, np.where(second, each[1], each[0]))):
+            for k, part in zip(group, np.split(found, len(group), axis=1), strict=True):
+                out[k] = part
+    draws, errors = (
+        _as_draws(centre, factors, np.stack(m, axis=1), d, tuning) for m in (moved, told)
+    )
+    return draws, errors
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """Totals T and theta of some classes, jointly normal: covariances C_TT and C_theta,T, and draws of labels and of noise."""
+
+    of_totals: Floats
+    across: Floats
+    totals: Floats
+    theta: Floats
+    noise: Floats
+    sigma: float
+
+    def given_answer(self, times: Floats, some: slice) -> Floats:
+        """What some of the draws move theta once the answer is seen, if labels of the classes vary by ``times`` (classes,) as much."""
+        t = np.repeat(times, len(self.of_totals) // times.size)
+        s = np.repeat(times, len(self.across) // times.size)
+        C = self.of_totals * np.outer(t, t) + self.sigma**2 * np.eye(t.size)
+        seen = self.totals[some] * t + self.noise[some]
+        known = np.linalg.solve(C, seen.T).T @ (self.across * np.outer(s, t)).T
+        return np.asarray(self.theta[some] * s - known)
 
 
 def _label_swings(labels: Floats, draws: int, rng: np.random.Generator) -> Floats:
