@@ -105,7 +105,7 @@ def release_view(
         pays = _moments_pay(view, table, left, tuning, rng)
     if pays:
         draws, told, labelled = _moment_draws(view, table, curator, left, tuning, rng)
-        widen: tuple[float, ...] = NOT_WIDER
+        widen = tuning.widen_moments
     else:
         table = table.with_another(count(left))
         draws, told, soft, widen = _counted_draws(view, table, tuning, rng)

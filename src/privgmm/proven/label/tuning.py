@@ -114,8 +114,10 @@ class Tuning:
     # moments cost too much, make such a class far too wide: J 2.2 instead of 0.36 (seed 320, epsilon 4).
     missed: float = 4.0
     missed_part: float = 0.25
-    # Labels drawn cell by cell: draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before
-    # intervals are told. Found by simulation on 150 to 450 tables each of bells, spikes and overlapping bells (bench/coverage.py).
+    # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are told: where
+    # moments were asked for, and where labels are drawn cell by cell. Found by simulation (bench/coverage.py): 225 tables each of spikes
+    # and of overlapping bells for the first, whose shares alone were told too narrow (held in 0.92 and 0.91), 150 to 450 for the second.
+    widen_moments: tuple[float, ...] = (1.12, 1.0, 1.0, 1.0)
     widen_cells: tuple[float, ...] = (0.8, 1.0, 1.3, 1.2)
     # The same for columns that are flagged as not usable: that several explanations of the table are left is known better than how likely
     # each is. Tried 1, 1.3, 2 (540 tables of bells): deviations of flagged columns are held in 0.91, 0.96, 0.97.
@@ -158,10 +160,11 @@ class Tuning:
     trusts: int = 8
     # ln tau is then normal with these means and deviations: for counts and sums, of classes that are doubted or held; for second moments.
     # An answer with little noise gives doubted classes of spikes ln tau -2.2 +- 1.3, held ones of bells -0.1 +- 0.4. (The likeliest tau alone,
-    # mostly 1 where noise hides it, told errors of spikes' means at epsilon 0.5 and 1 too small, by factors of 1.8 and 1.4, and at 4 too large.)
+    # mostly 1 where noise hides it, told errors of spikes' means at epsilon 0.5 and 1 too small, by factors of 1.8 and 1.4, and at 4 too large.) Held classes: tried means
+    # of -0.4 to 0.15 and deviations of 1 to 1.3, set so that one error in twenty of bells is beyond two told deviations.
     trust_prior: tuple[tuple[tuple[float, float], ...], ...] = (
-        ((-2.0, 1.5), (0.0, 1.0)),
-        ((-1.5, 1.5), (0.0, 1.0)),
+        ((-2.0, 1.5), (0.1, 1.0)),
+        ((-1.5, 1.5), (0.15, 1.0)),
     )
     # Rows times columns times classes that the tilt is fitted to; more rows are corrected for in passes.
     tilt_cells: int = 20_000_000
