@@ -161,10 +161,10 @@ class Tuning:
     # ln tau is then normal with these means and deviations: for counts and sums, of classes that are doubted or held; for second moments.
     # An answer with little noise gives doubted classes of spikes ln tau -2.2 +- 1.3, held ones of bells -0.1 +- 0.4. (The likeliest tau alone,
     # mostly 1 where noise hides it, told errors of spikes' means at epsilon 0.5 and 1 too small, by factors of 1.8 and 1.4, and at 4 too large.) Held classes: tried means
-    # of -0.4 to 0.15 and deviations of 1 to 1.3, set so that one error in twenty of bells is beyond two told deviations.
+    # of -0.4 to 0.35 and deviations of 1 to 1.3.
     trust_prior: tuple[tuple[tuple[float, float], ...], ...] = (
-        ((-2.0, 1.5), (0.1, 1.0)),
-        ((-1.5, 1.5), (0.15, 1.0)),
+        ((-2.0, 1.5), (0.2, 1.0)),
+        ((-1.5, 1.5), (0.35, 1.0)),
     )
     # Rows times columns times classes that the tilt is fitted to; more rows are corrected for in passes.
     tilt_cells: int = 20_000_000
