@@ -6,7 +6,7 @@ Given a guess q0 of the labels, the tilted labels
 are the posterior mode of labels drawn from q0 once T = sum_n w_n phi_k(x_n) y_nk + noise is seen; w_n is the
 share of row n, 1 unless its person has others. tau < 1
 says that q0 itself is uncertain: labels vary 1/tau times as much as independent draws from q0 would.
-It is fitted by empirical Bayes. When noise vanishes beside the number of rows, the tilted labels have
+It is fitted by empirical Bayes; draws for the errors have every tau that is likely. When noise vanishes beside the number of rows, the tilted labels have
 exactly the moments T, whatever q0 was (as long as it is nowhere zero).
 
 Class moments are then drawn around the tilted labels: what noise, clipping and the guess leave open. Totals T (clipped moments, noisy) and theta (what (eq2) needs: count, sum and second moment, not clipped) are
