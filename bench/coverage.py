@@ -53,10 +53,50 @@ def overlapping(seed: int, n: int) -> Table:
     return np.einsum("nij,nj->ni", shapes[y], rng.standard_normal((n, 3))) + centres[y], y
 
 
+def counts(seed: int, n: int) -> Table:
+    """Two classes in five columns, three of them counts."""
+    rng = np.random.default_rng([3, seed])
+    y = (rng.random(n) < rng.uniform(0.25, 0.5)).astype(int)
+    rate = np.exp(rng.normal(0.5, 0.7, (2, 3)))
+    base = rng.normal(0.0, 1.0, (n, 2)) + rng.normal(0.0, 0.9, (2, 2))[y]
+    return np.c_[base, rng.poisson(rate[y])].astype(float), y
+
+
+def five(seed: int, n: int) -> Table:
+    """Five classes in two columns."""
+    rng = np.random.default_rng([4, seed])
+    y = rng.choice(5, n, p=0.08 + 0.6 * rng.dirichlet(np.full(5, 3.0)))
+    shapes = rng.normal(0.0, 0.35, (5, 2, 2)) + np.diag([0.8, 0.8])
+    centres = rng.normal(0.0, 2.5, (5, 2))
+    return np.einsum("nij,nj->ni", shapes[y], rng.standard_normal((n, 2))) + centres[y], y
+
+
+def heavy(seed: int, n: int) -> Table:
+    """Three classes of Student t rows, three degrees of freedom."""
+    rng = np.random.default_rng([5, seed])
+    y = rng.choice(3, n, p=0.15 + 0.55 * rng.dirichlet(np.full(3, 4.0)))
+    centres = rng.normal(0.0, rng.choice([1.0, 3.0]), (3, 3))
+    z = rng.standard_normal((n, 3)) / np.sqrt(rng.chisquare(3, (n, 1)) / 3)
+    return z @ (rng.normal(0.0, 0.3, (3, 3)) + np.eye(3)).T + centres[y], y
+
+
+def rare(seed: int, n: int) -> Table:
+    """Two classes, and a third of 3 % of the rows."""
+    rng = np.random.default_rng([6, seed])
+    y = rng.choice(3, n, p=[0.57, 0.4, 0.03])
+    centres = rng.normal(0.0, rng.choice([0.8, 2.5]), (3, 3))
+    shapes = rng.normal(0.0, 0.3, (3, 3, 3)) + np.diag(rng.uniform(0.5, 1.2, 3))
+    return np.einsum("nij,nj->ni", shapes[y], rng.standard_normal((n, 3))) + centres[y], y
+
+
 FAMILIES: dict[str, Callable[[int, int], Table]] = {
     "bells": bells,
     "spikes": spikes,
     "overlapping": overlapping,
+    "counts": counts,
+    "five": five,
+    "heavy": heavy,
+    "rare": rare,
 }
 
 

@@ -6,6 +6,8 @@ vary by everything that privacy noise and clipping hide.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +25,10 @@ _MEAN_OFF = 0.5
 # covariance (d + 1) in more than this share of the draws.
 _DEVIATION_FACTOR = 4.0
 _TOO_FEW = 0.025
+# Many draws may be exactly right, but sums of rows are rounded. Intervals reach so much farther, in parts of what one row changes.
+_ROUNDED = 0.002
+# Factors for shares, means, deviations and correlations that leave draws as they are.
+NOT_WIDER = (1.0, 1.0, 1.0, 1.0)
 
 
 class Estimate(NamedTuple):
@@ -56,9 +62,13 @@ def uncertainty(
     means: Floats,
     covariances: Floats,
     released: tuple[Floats, Floats, Floats],
-    widen: tuple[float, ...] | None = None,
+    widen: tuple[float, ...] = NOT_WIDER,
+    unsure: float = 1.0,
 ) -> Errors:
     """Intervals and errors of a release, from equally likely draws of (eq2)'s values.
+
+    No interval is shorter, on either side of the median, than what one row more or less changes: a finite number of draws may agree to
+    the last digit, and they can still be wrong about a single row.
 
     Parameters
     ----------
@@ -67,37 +77,50 @@ def uncertainty(
     covariances : (S, K, d, d) draws
     released : weights (K,), means (K, d) and covariances (K, d, d) that are published
     widen : factors by which draws of each kind are spread about their median, where they are known to vary too little
+    unsure : the same for columns that are not usable, and for their classes' shares
     """
     # In a draw all counts may be zero.
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    drawn, published = Drawn(counts, shares, means, *split(covariances)), split(released[2])
-    drawn = drawn if widen is None else _spread_out(drawn, widen)
-    return _errors(drawn, (*released[:2], *published))
+    drawn = Drawn(counts, shares, means, *split(covariances))
+    published = (*released[:2], *split(released[2]))
+    drawn, row = _spread_out(drawn, widen), _one_row(drawn)
+    found = _errors(drawn, published, least=row)
+    if unsure == 1 or found.usable_columns.all():
+        return found
+    lost = np.where(found.usable_columns, 1.0, unsure)
+    pairs = np.maximum(lost[:, :, None], lost[:, None, :])
+    told = _errors(_spread_out(drawn, (lost.max(axis=1), lost, lost, pairs)), published, least=row)
+    return replace(told, usable_columns=found.usable_columns)
 
 
-def _spread_out(drawn: Drawn, widen: tuple[float, ...]) -> Drawn:
-    """The draws spread about their median: each kind by its own factor, and by what one row more or less in a class changes.
-
-    A finite number of draws may agree to the last digit, and they can still be wrong about a single row.
-    """
-    half = np.where(np.arange(len(drawn.counts)) % 2, 1.0, -1.0)
-    row = 1 / np.maximum(np.median(drawn.counts, axis=0), 2.0)
-    deviation = np.median(drawn.deviations, axis=0)
-    size = np.median(drawn.shares, axis=0) * row, deviation * row[:, None], deviation * row[:, None]
-    varies = (deviation > 0)[:, :, None] & (deviation > 0)[:, None, :]
-    least = (*size, row[:, None, None] * varies)
+def _spread_out(drawn: Drawn, widen: Sequence[float | Floats]) -> Drawn:
+    """The draws spread about their median, each kind by its own factors."""
     spread = []
-    for kind, step, factor in zip(drawn[1:], least, widen, strict=True):
+    for kind, factor in zip(drawn[1:], widen, strict=True):
         middle = np.median(kind, axis=0)
-        sign = half.reshape(-1, *(1 for _ in middle.shape))
-        spread.append(middle + factor * (kind - middle) + sign * step)
-    eye = np.eye(deviation.shape[1], dtype=bool)
+        spread.append(middle + factor * (kind - middle))
+    return _possible(Drawn(drawn.counts, *spread))
+
+
+def _one_row(drawn: Drawn) -> Drawn:
+    """What one row more or less in a class changes: the counts, shares, means, deviations and correlations."""
+    counts, shares, _, deviation, _ = (np.median(kind, axis=0) for kind in drawn)
+    row = 1 / np.maximum(counts, 2.0)
+    varies = (deviation > 0)[:, :, None] & (deviation > 0)[:, None, :]
+    varies &= ~np.eye(deviation.shape[1], dtype=bool)
+    size = deviation * row[:, None]
+    return Drawn(np.ones_like(row), shares * row, size, size, row[:, None, None] * varies)
+
+
+def _possible(drawn: Drawn) -> Drawn:
+    """The same where values are possible, else the nearest possible ones."""
+    eye = np.eye(drawn.means.shape[-1], dtype=bool)
     return Drawn(
         drawn.counts,
-        np.clip(spread[0], 0.0, 1.0),
-        spread[1],
-        np.maximum(spread[2], 0.0),
-        np.where(eye, 1.0, np.clip(spread[3], -1.0, 1.0)),
+        np.clip(drawn.shares, 0.0, 1.0),
+        drawn.means,
+        np.maximum(drawn.deviations, 0.0),
+        np.where(eye, 1.0, np.clip(drawn.correlations, -1.0, 1.0)),
     )
 
 
@@ -109,17 +132,29 @@ def errors_of(
 
 
 def _errors(
-    drawn: Drawn, published: tuple[Floats, Floats, Floats, Floats], seen: Flags | None = None
+    drawn: Drawn,
+    published: tuple[Floats, Floats, Floats, Floats],
+    seen: Flags | None = None,
+    least: Drawn | None = None,
 ) -> Errors:
-    """The same about published weights, means, deviations and correlations."""
+    """The same about published weights, means, deviations and correlations; no interval is shorter than ``least`` on either side of
+    the median."""
     # Errors are taken about the published values and not about the mean of the draws, because choosing a release adds to its error.
-    weights, middle, wide, tied = (
+    errors = [
         np.sqrt(((d - p) ** 2).mean(axis=0)) for d, p in zip(drawn[1:], published, strict=True)
-    )
-    intervals = Intervals(*(Interval(*np.quantile(d, LEVELS, axis=0)) for d in drawn[1:]))
-    columns = _usable(drawn.counts, middle, intervals.deviations, published[2])
+    ]
+    low, high = (Drawn(*(np.quantile(d, level, axis=0) for d in drawn)) for level in LEVELS)
+    if least is not None:
+        middle = Drawn(*(np.median(d, axis=0) for d in drawn))
+        errors = [np.maximum(e, step / 2) for e, step in zip(errors, least[1:], strict=True)]
+        ends = list(zip(low, middle, high, least, strict=True))
+        low = _possible(Drawn(*(np.minimum(a - _ROUNDED * r, m - r) for a, m, _, r in ends)))
+        high = _possible(Drawn(*(np.maximum(b + _ROUNDED * r, m + r) for _, m, b, r in ends)))
+    intervals = Intervals(*(Interval(a, b) for a, b in zip(low[1:], high[1:], strict=True)))
+    columns = _usable(drawn.counts, errors[1], intervals.deviations, published[2])
     if seen is not None:
         columns &= seen
+    weights, middle, wide, tied = errors
     return Errors(weights, middle, wide, tied, intervals, columns)
 
 

@@ -1,11 +1,20 @@
 """Tilted labels solve their equations, and draws around them have the posterior's spread."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from privgmm.proven.label.frames import choose_frames
 from privgmm.proven.label.statistics import column_scale, moments_under
-from privgmm.proven.label.tilt import Answer, fit_tilt, posterior_draws, weigh
+from privgmm.proven.label.tilt import (
+    Answer,
+    Guess,
+    fit_tilt,
+    likely_trusts,
+    weigh,
+)
+from privgmm.proven.label.tilt_draws import posterior_draws
 from privgmm.proven.label.tuning import Tuning
 
 TUNING = Tuning(tilt_close=1e-6)
@@ -67,7 +76,7 @@ def test_rows_that_stand_for_several_count_as_several():
     two = weigh(labels, LOOSE, np.ones(len(labels)), u, twice, 2.0, TUNING)
     trust = weigh(labels, LOOSE, np.ones(len(labels)), u, answer, 1.0, TUNING).trust
     # Twice as many rows with the same shares: curvature doubles, the ridge fourfold, so tau is halved.
-    same = type(two)(two.labels, two.shares, trust / 2, two.curvature, two.log_evidence)
+    same = replace(two, trust=trust / 2)
     np.testing.assert_allclose(fit_tilt(twice, same, u, 2.0, TUNING).slopes, one.slopes, atol=1e-4)
 
 
@@ -79,8 +88,9 @@ def test_draws_spread_as_the_noise_does_when_moments_are_all_that_is_known(sigma
     tuning = Tuning(posterior_draws=1500)
     centre = moments_under(X, np.eye(2)[y])
     rng = np.random.default_rng(0)
-    draws = posterior_draws(
-        centre, column_scale(X), X, np.ones(len(X)), labels, trust, answer, 1.0, tuning, rng
+    trusts = np.broadcast_to(trust[:, None], (2, 2, 8))
+    draws, told = posterior_draws(
+        centre, column_scale(X), X, np.ones(len(X)), labels, trust, trusts, answer, 1.0, tuning, rng
     )
     # Two classes, one total: n_0 + n_1 = N is known, so each count averages two noisy ones.
     expected = sigma / answer.frames.shape.count / np.sqrt(2)
@@ -88,3 +98,64 @@ def test_draws_spread_as_the_noise_does_when_moments_are_all_that_is_known(sigma
     np.testing.assert_allclose(draws.counts.sum(axis=1), len(X), atol=0.05 * expected)
     assert draws.means.mean(axis=0) == pytest.approx(centre.means, abs=0.05)
     assert (np.linalg.eigvalsh(draws.covariances) > 0).all()
+    # The errors are drawn with the same trust here, from the same labels and noise.
+    np.testing.assert_allclose(told.means, draws.means)
+    np.testing.assert_allclose(told.covariances, draws.covariances)
+
+
+def test_errors_vary_as_labels_do_under_every_likely_trust():
+    """An answer that says nothing: counts vary as labels drawn from the guess, 1 / tau times as much."""
+    X, _, labels, _, answer = problem(sigma=2.0)
+    silent = Answer(answer.frames, answer.totals, 1e6)
+    trust, trusts = np.ones(2), np.tile([0.04, 1.0], (2, 2, 1))
+    centre = moments_under(X, labels)
+    tuning, rng = Tuning(posterior_draws=4000), np.random.default_rng(0)
+    draws, told = posterior_draws(
+        centre, column_scale(X), X, np.ones(len(X)), labels, trust, trusts, silent, 1.0, tuning, rng
+    )
+    once = np.sqrt((labels[:, 0] * (1 - labels[:, 0])).sum())
+    # Sampling error of a deviation of 4,000 draws: 1.1 %.
+    assert draws.counts[:, 0].std() == pytest.approx(once, rel=0.05)
+    # Class 1 has the two values in the other order, so in every draw one class varies 5 times as much, the other once.
+    assert told.counts[::2, 0].std() == pytest.approx(5 * once, rel=0.05)
+    assert told.counts[1::2, 0].std() == pytest.approx(once, rel=0.05)
+    assert told.counts[1::2, 1].std() == pytest.approx(5 * once, rel=0.05)
+
+
+def test_likely_trusts_hold_the_true_one_as_often_as_they_should():
+    """ln tau drawn from its prior, the gap from tau: its rank among the likely values is uniform.
+
+    400 releases of 2 classes and 2 orders, 9 ranks: chi-square of 8 degrees of freedom, 26.1 exceeded once in 1,000 times.
+    """
+    rng = np.random.default_rng(3)
+    _, _, labels, u, answer = problem(sigma=8.0)
+    held = np.array([True, False])
+    guess = weigh(labels, held, np.ones(len(labels)), u, answer, 1.0, TUNING)
+    # A fine grid of likely values tells ranks in ninths.
+    tuning = Tuning(trusts=90)
+    ranks = np.empty((400, 2, 2))
+    first = 1 + answer.frames.dim
+    for release in range(len(ranks)):
+        gaps, tau = np.empty_like(guess.gaps), np.empty((2, 2))
+        for order, part in enumerate((slice(0, first), slice(first, None))):
+            for k in range(2):
+                C = guess.curvature[k][part, part]
+                mean, sd = TUNING.trust_prior[order][int(held[k])]
+                tau[order, k] = np.exp(rng.normal(mean, sd))
+                spread = C / tau[order, k] + answer.sigma**2 * np.eye(len(C))
+                gaps[k, part] = rng.multivariate_normal(np.zeros(len(C)), spread)
+        likely = likely_trusts(replace(guess, gaps=gaps), answer, 1.0, tuning)
+        ranks[release] = (likely < tau[:, :, None]).mean(axis=2)
+    seen = np.bincount((ranks.ravel() * 8.999).astype(int), minlength=9)
+    expected = ranks.size / 9
+    assert ((seen - expected) ** 2 / expected).sum() < 26.1
+
+
+def test_labels_held_to_clusterings_that_explain_the_table_badly_are_trusted_less():
+    _, _, labels, u, answer = problem(sigma=50.0)
+    guess: Guess = weigh(
+        labels, np.array([True, False]), np.ones(len(labels)), u, answer, 1.0, TUNING
+    )
+    well, badly = (likely_trusts(guess, answer, wrong, TUNING) for wrong in (1.0, 2.0))
+    assert (badly[:, 0] < well[:, 0]).all()
+    np.testing.assert_array_equal(badly[:, 1], well[:, 1])

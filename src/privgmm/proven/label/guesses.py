@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, logsumexp
 
-from privgmm.proven.label.cell_table import CellTable, class_shares
+from privgmm.proven.label.cell_table import CellTable, class_shares, fit_bend
 from privgmm.proven.label.clusterings import PublicView
-from privgmm.proven.label.counted import fit_bend
 from privgmm.proven.label.pure import LabelModel, expected_labels
 from privgmm.proven.label.tilt import Answer, Guess, weigh
 from privgmm.proven.label.tuning import Tuning

@@ -1,4 +1,4 @@
-"""Draws of labels where no moments were asked for: labels that follow a clustering, or that follow the cells if these are mixed.
+"""FitDraws of labels where no moments were asked for: labels that follow a clustering, or that follow the cells if these are mixed.
 
 If every component of a clustering has one class, clusterings and assignments are weighted by their evidence.
 If the table shows that cells hold several classes, labels are drawn cell by cell.
@@ -6,18 +6,28 @@ If the table shows that cells hold several classes, labels are drawn cell by cel
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtrc, ndtri, softmax
 
 from privgmm.proven.label.assignments import Assignments, bell_shaped, pure_posteriors, reweighted
-from privgmm.proven.label.cell_table import CellTable, share_draws
+from privgmm.proven.label.cell_table import CellTable, fit_bend, share_draws
 from privgmm.proven.label.clusterings import Clustering, PublicView
-from privgmm.proven.label.counted import fit_bend
-from privgmm.proven.label.statistics import ClassFit, FitDraws, Rows, moments_under
+from privgmm.proven.label.statistics import (
+    ClassFit,
+    FitDraws,
+    Rows,
+    column_scale,
+    moments_under,
+    softmax_rows,
+)
 from privgmm.proven.label.tuning import Tuning
-from privgmm.types import Floats
+from privgmm.types import Codes, Floats
+
+# Rows with a label as likely as this carry it.
+_SURE = 1 - 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +98,14 @@ def expected_labels(models: list[LabelModel], n_labels: int, rows: Floats | None
     return np.asarray(out)
 
 
+def how_wrong(models: list[LabelModel], tuning: Tuning) -> float:
+    """How much farther off labels are, at least once, than where the best clustering explains the table as well as it should."""
+    if not models:
+        return 1.0
+    excess = min(max(min(m.excess for m in models), tuning.right), tuning.excess)
+    return math.exp(tuning.wrong * (excess - tuning.right))
+
+
 def missed_total(
     view: PublicView, models: list[LabelModel], table: CellTable, tuning: Tuning
 ) -> float:
@@ -120,7 +138,7 @@ def pure_draws(
     tuning: Tuning,
     rng: np.random.Generator,
 ) -> tuple[FitDraws, FitDraws, Floats]:
-    """Draws of (eq2): a model by its share, an assignment, labels r_n B bent to the table, one drawn for each row, and their fit.
+    """FitDraws of (eq2): a model by its share, an assignment, labels r_n B bent to the table, one drawn for each row, and their fit.
 
     The first draws give rows random weights, so that the shape of a small class counts as uncertain; the release is made of
     them. The second do not: they are what (eq2) would give on this very table, and the errors are made of them. Third come the expected labels
@@ -131,6 +149,7 @@ def pure_draws(
     few = rows.shape[0] == view.features.n_rows
     guarded: list[FitDraws] = []
     plain: list[FitDraws] = []
+    swing = tuning.swing * how_wrong(models, tuning)
     expected = np.zeros((rows.shape[0], table.n_labels))
     for j in np.unique(picks):
         draws, model, R = models[j].draws, models[j].clustering, models[j].responsibilities
@@ -139,7 +158,10 @@ def pure_draws(
         likely = [R @ np.eye(table.n_labels)[z] for z in chosen]
         bent = [fit_bend(p, cells, shares, table, tuning).labels(p, cells, shares) for p in likely]
         expected += np.einsum("s,snl->nl", often / tuning.draws, bent)
-        fits = [_refits(rows, shares, q, s, tuning, rng) for q, s in zip(bent, often, strict=True)]
+        fits = [
+            _refits(rows, shares, q, s, swing, tuning, rng)
+            for q, s in zip(bent, often, strict=True)
+        ]
         told = FitDraws.of([fit for _, drawn in fits for fit in drawn], view.scale)
         if few:
             guarded.append(FitDraws.of([fit for weighed, _ in fits for fit in weighed], view.scale))
@@ -165,7 +187,7 @@ def pure_draws(
 def mixed_draws(
     view: PublicView, table: CellTable, tuning: Tuning, rng: np.random.Generator
 ) -> tuple[FitDraws, Floats]:
-    """Draws of (eq2) where cells are mixed, and the expected labels (n, L) of the view's rows.
+    """FitDraws of (eq2) where cells are mixed, and the expected labels (n, L) of the view's rows.
 
     A draw takes class shares of every cell by the noisy table. Within a cell labels may depend on the features as well:
     q_nl ~ share_al exp(lambda_l^T z_n), z_n the standardised row, with slopes lambda drawn anew every time.
@@ -197,16 +219,46 @@ def _refits(
     shares: Floats,
     labels: Floats,
     draws: int,
+    swing: float,
     tuning: Tuning,
     rng: np.random.Generator,
 ) -> tuple[list[ClassFit], list[ClassFit]]:
-    """Count, mean and covariance of every class, as often as labels are drawn from (n, L): rows weighed at random, and not."""
+    """Count, mean and covariance of every class, as often as labels are drawn from (n, L): rows weighed at random, and not.
+
+    Only those of rows that are not weighed allow for labels that are not quite right themselves.
+    """
     cumulative, one = labels.cumsum(axis=1)[:, :-1], np.eye(labels.shape[1])
     weighed, plain, held = [], [], Rows(X)
+    swings = _Swing(X, labels, swing, rng.spawn(1)[0])
     for _ in range(draws):
-        code = (rng.random((X.shape[0], 1)) > cumulative).sum(axis=1)
+        lot = rng.random((X.shape[0], 1))
+        code = (lot > cumulative).sum(axis=1)
         weight = rng.gamma(tuning.bootstrap, 1 / tuning.bootstrap, (X.shape[0], 1))
         drawn = one[code] * shares[:, None]
-        plain.append(held.under(drawn))
-        weighed.append(held.under(drawn * weight).counted_as(plain[-1].counts))
+        weighed.append(held.under(drawn * weight).counted_as(drawn.sum(axis=0)))
+        plain.append(held.under(one[swings.codes(code, lot)] * shares[:, None]))
     return weighed, plain
+
+
+class _Swing:
+    """Labels that are off together: q_nl ~ q_nl exp(a_l + b_l^T z_n), a and b drawn anew for every draw.
+
+    The boundaries of a clustering are only estimated. Rows that carry one label for sure (nearly all, where clusters are far apart)
+    do not notice; of those on a boundary many change sides at once, and not each by itself.
+    """
+
+    def __init__(self, X: Floats, labels: Floats, size: float, rng: np.random.Generator) -> None:
+        self.rows = np.flatnonzero(labels.max(axis=1) < _SURE)
+        torn = X[self.rows]
+        z = (torn - torn.mean(axis=0)) / column_scale(torn) if len(torn) > 1 else 0 * torn
+        self.columns = np.hstack([np.ones((len(torn), 1)), z])
+        self.logs = np.log(np.maximum(labels[self.rows], 1e-300))
+        self.size, self.rng = size, rng
+
+    def codes(self, code: Codes, lot: Floats) -> Codes:
+        """Codes (n,) of labels that ``lot`` (n, 1) draws, those of torn rows drawn again with the same lots."""
+        slopes = self.rng.normal(0.0, self.size, (self.columns.shape[1], self.logs.shape[1]))
+        q, _ = softmax_rows(self.logs + self.columns @ slopes)
+        code = code.copy()
+        code[self.rows] = (lot[self.rows] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        return code

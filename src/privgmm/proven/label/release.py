@@ -1,9 +1,9 @@
 """The label-level release: a table of label counts, then moments or a second table, then one Gaussian per class.
 
 1. Count labels per public cell with a part of the budget.
-2. Moments, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
+2. ClassFit, if their noise costs little (less than what mixed cells or refuted clusterings leave open): ellipsoids around the
    classes as the table shows them, noisy class moments in them (frames.py), a guess of the labels that table and moments together choose, class
-   by class (choice.py), and labels bent to agree (tilt.py).
+   by class (guesses.py), and labels bent to agree (tilt.py).
    Else the same cells are counted again, and labels follow a clustering and the counts, or the cells if those are mixed (pure.py).
 3. Posterior draws of (eq2)'s values become a release (statistics.py) and its uncertainty.
 4. The rows under their soft labels tell the shape of every column, or several Gaussians per class (shapes.py).
@@ -24,6 +24,7 @@ from privgmm.proven.label.clusterings import PublicView, public_view
 from privgmm.proven.label.frames import choose_frames, moment_error
 from privgmm.proven.label.guesses import Guesses, Way, choose, class_gains
 from privgmm.proven.label.pure import (
+    how_wrong,
     label_models,
     missed_total,
     mixed_draws,
@@ -31,11 +32,18 @@ from privgmm.proven.label.pure import (
 )
 from privgmm.proven.label.shapes import Labelled, label_components, label_margins
 from privgmm.proven.label.statistics import ClassFit, FitDraws, decide, moments_under
-from privgmm.proven.label.tilt import Answer, Guess, Tilt, fit_tilt, posterior_draws
+from privgmm.proven.label.tilt import (
+    Answer,
+    Guess,
+    Tilt,
+    fit_tilt,
+    likely_trusts,
+)
+from privgmm.proven.label.tilt_draws import posterior_draws
 from privgmm.proven.label.tuning import TUNING, Tuning
 from privgmm.proven.mixtures import Wanted
 from privgmm.proven.objective import Objective
-from privgmm.proven.uncertainty import Estimate, uncertainty
+from privgmm.proven.uncertainty import NOT_WIDER, Estimate, uncertainty
 from privgmm.queries.cell_counts import CellCounts, CellCountsQuery
 from privgmm.types import Floats
 
@@ -96,15 +104,17 @@ def release_view(
         table = table.with_another(count(left * math.sqrt(tuning.second_share)))
         pays = _moments_pay(view, table, left, tuning, rng)
     if pays:
-        draws, labelled = _moment_draws(view, table, curator, left, tuning, rng)
-        told, widen = draws, tuning.widen_moments
+        draws, told, labelled = _moment_draws(view, table, curator, left, tuning, rng)
+        widen = tuning.widen_moments
     else:
         table = table.with_another(count(left))
         draws, told, soft, widen = _counted_draws(view, table, tuning, rng)
         labelled = Labelled(view.numbers, view.rows, view.shares, soft)
     draws, told = draws.of_classes(n_classes), told.of_classes(n_classes)
     released = decide(draws, view.whole, view.scale, objective, tuning)
-    found = uncertainty(told.counts, told.means, told.covariances, released, widen)
+    found = uncertainty(
+        told.counts, told.means, told.covariances, released, widen, tuning.widen_unsure
+    )
     parts = None if components == 1 else label_components(labelled, released, components)
     if steps is None or (parts is not None and parts.owners.size > n_classes):
         # No margins here: they describe one Gaussian per class, and several components have shapes of their own.
@@ -175,10 +185,10 @@ def _counted_draws(
     gains = class_gains(view, models, table, tuning)
     signs = _mixed(table, tuning) > 0, min(m.excess for m in models) > tuning.excess
     if not any(signs):
-        return draws, told, soft, tuning.widen_clusters
+        return draws, told, soft, NOT_WIDER
     cells, shares = mixed_draws(view, table, tuning, rng)
     if not all(signs) or gains.sum() > 0:
-        return draws, FitDraws.together([told, cells]), soft, tuning.widen_clusters
+        return draws, FitDraws.together([told, cells]), soft, NOT_WIDER
     mixed = np.append(gains <= 0, [True] * (table.n_labels - gains.size))
     soft = np.where(mixed, shares, soft)
     soft /= np.maximum(soft.sum(axis=1, keepdims=True), 1e-300)
@@ -197,8 +207,8 @@ def _moment_draws(
     mu: float,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> tuple[FitDraws, Labelled]:
-    """Draws of (eq2)'s values, and rows under the soft labels that agree with the noisy moments, which cost mu."""
+) -> tuple[FitDraws, FitDraws, Labelled]:
+    """FitDraws of (eq2)'s values for the release and for its errors, and rows under the soft labels that agree with the noisy moments, which cost mu."""
     n_units, n_classes = float(view.sizes.sum()), view.n_classes
     most = max(tuning.tilt_cells // (n_classes * view.scale.size), tuning.probe_rows)
     numbers, rows, shares = view.numbers, view.rows, view.shares
@@ -227,19 +237,20 @@ def _moment_draws(
         )
         tilted = tilt.labels(coordinates, guess.labels, shares)
     probe = slice(None, None, max(1, -(-rows.shape[0] // tuning.probe_rows)))
-    draws = posterior_draws(
+    draws, told = posterior_draws(
         centre,
         view.scale,
         rows[probe],
         shares[probe],
         tilted[probe],
         guess.trust,
+        likely_trusts(guess, answer, how_wrong(models, tuning), tuning),
         answer,
         n_units / float(shares[probe].sum()),
         tuning,
         rng,
     )
-    return draws, Labelled(numbers, rows, shares, tilted)
+    return draws, told, Labelled(numbers, rows, shares, tilted)
 
 
 def _corrected(

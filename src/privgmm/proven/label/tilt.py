@@ -1,4 +1,4 @@
-"""Soft labels from the cells, tilted until they agree with noisy class moments, and draws of class moments around them.
+"""Soft labels from the cells, tilted until they agree with noisy class moments.
 
 Given a guess q0 of the labels, the tilted labels
     q_nk ~ q0_nk exp(w_n lambda_k^T phi_k(x_n)),   lambda = argmin  sum_n ln Z_n - lambda^T T
@@ -6,15 +6,8 @@ Given a guess q0 of the labels, the tilted labels
 are the posterior mode of labels drawn from q0 once T = sum_n w_n phi_k(x_n) y_nk + noise is seen; w_n is the
 share of row n, 1 unless its person has others. tau < 1
 says that q0 itself is uncertain: labels vary 1/tau times as much as independent draws from q0 would.
-It is fitted by empirical Bayes. When noise vanishes beside the number of rows, the tilted labels have
+It is fitted by empirical Bayes; draws for the errors have every tau that is likely. When noise vanishes beside the number of rows, the tilted labels have
 exactly the moments T, whatever q0 was (as long as it is nowhere zero).
-
-Class moments are then drawn around the tilted labels: what noise, clipping and the guess leave open. Totals T (clipped moments, noisy) and theta (what (eq2) needs: count, sum and second moment, not clipped) are
-both linear in the labels. Under the prior of the tilt, labels vary 1/tau times as much as independent draws
-from q; (T, theta) is then jointly normal, and a draw from theta given T is (Matheron's rule)
-    theta^ + d_theta - C_theta,T (C_T,T + sigma^2 I)^-1 (d_T + sigma z),
-(d_T, d_theta) what labels drawn from q move, z standard normal. Where no row is clipped theta is a linear
-function of T and only noise is left; where rows are clipped the cells' uncertainty about them stays in.
 """
 
 from __future__ import annotations
@@ -29,7 +22,6 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from privgmm.proven.label.frames import ClipEllipsoids, Prepared
-from privgmm.proven.label.statistics import ClassFit, FitDraws
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
 
@@ -46,14 +38,18 @@ class Guess:
 
     shares : (n,) w_n, how much each row counts
     trust : (K,) tau
+    gaps : (K, m) what the totals of the guess miss of the answer
     curvature : (K, m, m) variance of the totals of labels drawn from the guess
+    held : (K,) whether the labels of a class follow clusters
     log_evidence : (K,) of the answer under this guess, by class
     """
 
     labels: Floats
     shares: Floats
     trust: Floats
+    gaps: Floats
     curvature: Floats
+    held: NDArray[np.bool_]
     log_evidence: Floats
 
 
@@ -83,7 +79,7 @@ def weigh(
     n = labels.shape[0]
     probe = slice(None, None, max(1, -(-n // tuning.probe_rows)))
     trust, evidence = np.empty((2, len(coordinates)))
-    curvature = []
+    gaps, curvature = [], []
     for k, u in enumerate(coordinates):
         q = labels[probe, k]
         phi = answer.frames.contributions(u[probe])
@@ -91,18 +87,47 @@ def weigh(
         C = (phi * spread[:, None]).T @ phi
         gap = answer.totals[k] - weight * answer.frames.totals(u, labels[:, k] * shares)
         trust[k], evidence[k] = _trust(gap, C, answer.sigma, tuning.trust_sd[int(held[k])])
+        gaps.append(gap)
         curvature.append(C)
-    return Guess(labels, shares, trust, np.array(curvature), evidence)
+    known = held[: len(coordinates)]
+    return Guess(labels, shares, trust, np.array(gaps), np.array(curvature), known, evidence)
 
 
 def _trust(gap: Floats, C: Floats, sigma: float, sd: float) -> tuple[float, float]:
     """The tau of gap ~ N(0, sigma^2 I + C / tau) with the largest posterior, and its log; ln tau is N(0, sd^2)."""
+    fit = _trust_posterior(gap, C, sigma, 0.0, sd)
+    best = int(np.argmax(fit))
+    return float(_TAUS[best]), float(fit[best])
+
+
+def _trust_posterior(gap: Floats, C: Floats, sigma: float, mean: float, sd: float) -> Floats:
+    """Log posterior, up to a constant, of every tau of _TAUS, if ln tau is N(mean, sd^2)."""
     spread, axes = np.linalg.eigh(C)
     variance = sigma**2 + np.maximum(spread, 0.0)[:, None] / _TAUS
     fit = -0.5 * ((axes.T @ gap)[:, None] ** 2 / variance + np.log(variance)).sum(axis=0)
-    fit -= 0.5 * (np.log(_TAUS) / sd) ** 2
-    best = int(np.argmax(fit))
-    return float(_TAUS[best]), float(fit[best])
+    return np.asarray(fit - 0.5 * ((np.log(_TAUS) - mean) / sd) ** 2)
+
+
+def likely_trusts(guess: Guess, answer: Answer, wrong: float, tuning: Tuning) -> Floats:
+    """(2, K, Q) equally likely values of tau by what the guess misses of counts and sums, and of second moments.
+
+    One answer says little about tau, so that its likeliest value alone would tell errors too small. Guesses are usually worse at counts
+    and sums than at second moments. Labels of classes held to clusterings are ``wrong`` times as far off as these say.
+    """
+    first = 1 + answer.frames.dim
+    levels = (np.arange(tuning.trusts) + 0.5) / tuning.trusts
+    out = np.empty((2, len(guess.gaps), tuning.trusts))
+    for order, part in enumerate((slice(0, first), slice(first, None))):
+        for k, (gap, C, held) in enumerate(
+            zip(guess.gaps, guess.curvature, guess.held, strict=True)
+        ):
+            mean, sd = tuning.trust_prior[order][int(held)]
+            mean -= 2 * math.log(wrong) if held else 0.0
+            fit = _trust_posterior(gap[part], C[part, part], answer.sigma, mean, sd)
+            likely = np.exp(fit - fit.max())
+            below = (likely.cumsum() - likely / 2) / likely.sum()
+            out[order, k] = np.exp(np.interp(levels, below, np.log(_TAUS)))
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +165,15 @@ def _tilted(
     z = score.sum(axis=0)
     score /= z
     return score, top + np.log(z)
+
+
+def label_covariance(left: Sequence[Floats], right: Sequence[Floats], q: Floats) -> Floats:
+    """sum_n (delta_kl q_nk - q_nk q_nl) left_k right_l^T, in blocks: labels drawn from q add up to one."""
+    rows = []
+    for k, a in enumerate(left):
+        each = [(a * (q[:, k] * ((k == j) - q[:, j]))[:, None]).T @ b for j, b in enumerate(right)]
+        rows.append(np.hstack(each))
+    return np.vstack(rows)
 
 
 def fit_tilt(
@@ -250,93 +284,3 @@ def _quasi_newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
         options={"maxiter": min(max(int(steps), low), high), "gtol": close, "ftol": 1e-13},
     )
     return slopes_of(found.x)
-
-
-def label_covariance(left: Sequence[Floats], right: Sequence[Floats], q: Floats) -> Floats:
-    """sum_n (delta_kl q_nk - q_nk q_nl) left_k right_l^T, in blocks: labels drawn from q add up to one."""
-    rows = []
-    for k, a in enumerate(left):
-        each = [(a * (q[:, k] * ((k == j) - q[:, j]))[:, None]).T @ b for j, b in enumerate(right)]
-        rows.append(np.hstack(each))
-    return np.vstack(rows)
-
-
-def posterior_draws(
-    centre: ClassFit,
-    scale: Floats,
-    rows: Floats,
-    shares: Floats,
-    labels: Floats,
-    trust: Floats,
-    answer: Answer,
-    weight: float,
-    tuning: Tuning,
-    rng: np.random.Generator,
-) -> FitDraws:
-    """Draws around ``centre``, the moments of all rows under the tilted labels.
-
-    rows (n, d) with shares (n,) and tilted labels (n, L) represent ``weight`` times as many rows; trust is tau (K,).
-    """
-    n_classes, d = centre.means.shape
-    S = tuning.posterior_draws
-    shapes = centre.covariances(scale)
-    factors = np.asarray(np.linalg.cholesky(shapes), dtype=np.float64)
-    swing = _label_swings(labels, S, rng)
-    clipped, whole = [], []
-    for k in range(n_classes):
-        phi_k = answer.frames.contributions(answer.frames.clipped(rows, k))
-        clipped.append(phi_k * shares[:, None])
-        z = np.linalg.solve(factors[k], (rows - centre.means[k]).T).T
-        whole.append(_statistics(z) * shares[:, None])
-    size = 1 / np.sqrt(trust)
-    coupled = n_classes * clipped[0].shape[1] <= tuning.most_coupled
-    groups = [list(range(n_classes))] if coupled else [[k] for k in range(n_classes)]
-    moved = [np.empty(0)] * n_classes
-    for group in groups:
-        phi = [clipped[k] * (math.sqrt(weight) * size[k]) for k in group]
-        psi = [whole[k] * (math.sqrt(weight) * size[k]) for k in group]
-        d_T = np.hstack([swing[k] @ p for k, p in zip(group, phi, strict=True)])
-        d_theta = np.hstack([swing[k] @ p for k, p in zip(group, psi, strict=True)])
-        q = labels[:, group]
-        C = label_covariance(phi, phi, q) + answer.sigma**2 * np.eye(d_T.shape[1])
-        seen = d_T + answer.sigma * rng.standard_normal(d_T.shape)
-        d_theta -= np.linalg.solve(C, seen.T).T @ label_covariance(psi, phi, q).T
-        for k, part in zip(group, np.split(d_theta, len(group), axis=1), strict=True):
-            moved[k] = part
-    return _as_draws(centre, factors, np.stack(moved, axis=1), d, tuning)
-
-
-def _label_swings(labels: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """(L, draws, n) one-hot labels drawn from (n, L), minus their expectation."""
-    n, n_labels = labels.shape
-    cumulative = labels.cumsum(axis=1)[:, :-1]
-    code = np.zeros((draws, n), dtype=np.int16)
-    lot = rng.random((draws, n))
-    for edge in cumulative.T:
-        code += lot > edge
-    return np.stack([(code == k) - labels[:, k] for k in range(n_labels)])
-
-
-def _statistics(z: Floats) -> Floats:
-    """(n, 1 + d + d(d+1)/2): 1, z and the upper triangle of z z^T."""
-    i, j = np.triu_indices(z.shape[1])
-    return np.hstack([np.ones((z.shape[0], 1)), z, z[:, i] * z[:, j]])
-
-
-def _as_draws(centre: ClassFit, factors: Floats, moved: Floats, d: int, tuning: Tuning) -> FitDraws:
-    """Counts, means and covariances of classes whose statistics, in whitened coordinates, moved (S, K, m)."""
-    n = centre.counts
-    counts = np.maximum(n + moved[..., 0], 0.1 * n)
-    mean = moved[..., 1 : 1 + d] / counts[..., None]
-    i, j = np.triu_indices(d)
-    second = np.zeros((*counts.shape, d, d))
-    second[..., i, j] = second[..., j, i] = moved[..., 1 + d :]
-    second += n[:, None, None] * np.eye(d)
-    second /= counts[..., None, None]
-    second -= mean[..., :, None] * mean[..., None, :]
-    values, axes = np.linalg.eigh(second)
-    low = tuning.bend
-    values = np.where(values > low, values, low * np.exp(np.clip(values / low - 1, -3.0, 0.0)))
-    second = (axes * values[..., None, :]) @ np.swapaxes(axes, -1, -2)
-    means = centre.means + np.einsum("kij,skj->ski", factors, mean)
-    return FitDraws(counts, means, factors @ second @ np.swapaxes(factors, -1, -2))

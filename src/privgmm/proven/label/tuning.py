@@ -86,6 +86,15 @@ class Tuning:
     # Every draw gives each row a random weight Gamma(a, 1/a), a milder Bayesian bootstrap, so that a class whose
     # shape depends on few rows, some of which may belong to others, counts as uncertain.
     bootstrap: float = 2.0
+    # The boundaries of clusterings are only estimated: in every draw for the errors, the log odds of labels are off by a shift and by slopes
+    # of this deviation (standardised columns of the rows that may carry several labels), the same for all rows. Tried 0 to 0.3. With 0 the
+    # errors of shares and means of overlapping classes were beyond 3.1 and 3.7 told deviations in one entry of twenty (65 tables without
+    # moments), with 0.3 beyond 1.8 and 2.4; of bells (400 tables) beyond 2.4 and 1.9.
+    swing: float = 0.2
+    # Labels are off by exp(wrong) times as much for each unit by which the excess of the best clustering (see ``excess``) is above
+    # ``right``: of bells without moments it is -1.3 in the middle, of tables with counts, which are no bells, 0.1.
+    right: float = -1.0
+    wrong: float = 0.6
 
     # Mixed cells without moments: labels follow the features within a cell with slopes of this size (all columns together,
     # standardised), drawn anew for every draw.
@@ -105,15 +114,16 @@ class Tuning:
     # moments cost too much, make such a class far too wide: J 2.2 instead of 0.36 (seed 320, epsilon 4).
     missed: float = 4.0
     missed_part: float = 0.25
-    # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are
-    # told: labels that follow clusters or cells are not drawn independently, and one trust per class is too simple. Found by
-    # simulation, on 150 to 450 tables each of bells, spikes and overlapping bells (bench/coverage.py), between what the three need.
-    # Since classes are held to clusterings, clusters had 1.28 for means, and moments (1.12, 1.5, 1.12, 1.02): of 72 tables of bells and
-    # 100 of overlapping ones, moments' means were held in 0.98 and correlations in 0.95 and 0.90. Shares then had 1.3 (clusters) and 1.18
-    # (moments), and held 0.977 of bells' and of spikes' (300 tables each).
-    widen_clusters: tuple[float, ...] = (1.12, 1.12, 1.1, 1.12)
+    # Draws of (eq2)'s values are spread out by these factors (weights, means, deviations, correlations) before intervals are told: where
+    # moments were asked for, and where labels are drawn cell by cell. Found by simulation (bench/coverage.py): 225 tables each of spikes
+    # and of overlapping bells for the first, whose shares were told too narrow (held in 0.92 and 0.91; with 1.12
+    # in 0.973 of 1,000 bells and in 0.964 of 1,000 spikes); means by 1, 1.12, 1.2: of tables with counts, after moments, held in 0.91, 0.94,
+    # 0.95, of bells in 0.971, 0.978, 0.982. The second: 150 to 450 tables.
+    widen_moments: tuple[float, ...] = (1.0, 1.06, 1.0, 1.0)
     widen_cells: tuple[float, ...] = (0.8, 1.0, 1.3, 1.2)
-    widen_moments: tuple[float, ...] = (1.1, 1.3, 1.12, 1.06)
+    # The same for columns that are flagged as not usable: that several explanations of the table are left is known better than how likely
+    # each is. Tried 1, 1.3, 2 (540 tables of bells): deviations of flagged columns are held in 0.91, 0.96, 0.97; with 1.4 in 0.91 of 2,000 others.
+    widen_unsure: float = 2.0
 
     # --- class shares of mixed cells (cell_table.py) ---
     # Dirichlet prior of the class shares of a cell: a few classes each. Tried 0.1 to 1 (label: MNIST).
@@ -148,6 +158,16 @@ class Tuning:
     # as responsibilities say, unless the answer says otherwise clearly. Tried 3, 1, 0.5 for the second: 8 of the paper's mixtures, N=3000,
     # epsilon 1, mean J 0.023, 0.0085, 0.0084.
     trust_sd: tuple[float, float] = (3.0, 1.0)
+    # For the errors, draws have so many equally likely values of tau, for counts and sums and for second moments each.
+    trusts: int = 8
+    # ln tau is then normal with these means and deviations: for counts and sums, of classes that are doubted or held; for second moments.
+    # An answer with little noise gives doubted classes of spikes ln tau -2.2 +- 1.3, held ones of bells -0.1 +- 0.4. (The likeliest tau alone,
+    # mostly 1 where noise hides it, told errors of spikes' means at epsilon 0.5 and 1 too small, by factors of 1.8 and 1.4, and at 4 too large.) Held classes: tried means
+    # of -0.4 to 0.35 and deviations of 1 to 1.3.
+    trust_prior: tuple[tuple[tuple[float, float], ...], ...] = (
+        ((-2.0, 1.5), (0.2, 1.0)),
+        ((-1.5, 1.5), (0.35, 1.0)),
+    )
     # Rows times columns times classes that the tilt is fitted to; more rows are corrected for in passes.
     tilt_cells: int = 20_000_000
     corrections: int = 3

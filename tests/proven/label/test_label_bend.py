@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from privgmm.proven.label.cell_table import CellTable
-from privgmm.proven.label.counted import fit_bend
+from privgmm.proven.label.cell_table import CellTable, fit_bend
 from privgmm.proven.label.statistics import ClassFit, FitDraws
 from privgmm.proven.label.tuning import Tuning
 
