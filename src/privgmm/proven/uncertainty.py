@@ -25,8 +25,8 @@ _MEAN_OFF = 0.5
 # covariance (d + 1) in more than this share of the draws.
 _DEVIATION_FACTOR = 4.0
 _TOO_FEW = 0.025
-# Many draws may be exactly right, but sums of rows are rounded. Intervals reach so much farther, in parts of what one row changes.
-_ROUNDED = 0.002
+# Many draws may be exactly right, but sums of rows are rounded. Intervals reach so much farther, in parts of half of what a row changes.
+_ROUNDED = 0.004
 # Factors for shares, means, deviations and correlations that leave draws as they are.
 NOT_WIDER = (1.0, 1.0, 1.0, 1.0)
 
