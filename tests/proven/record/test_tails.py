@@ -80,3 +80,11 @@ def test_small_classes_are_not_widened_by_faint_tails():
 def test_excess_beyond_a_clip_in_closed_form():
     x = 1.3 * np.linalg.norm(np.random.default_rng(0).standard_normal((400_000, 3)), axis=1)
     assert _excess(1.69, 3, 1.9) == pytest.approx((np.maximum(x - 1.9, 0) ** 2).mean(), rel=0.02)
+
+
+def test_where_noise_would_hide_directions_the_radius_is_smaller():
+    shells, n = shells_of([tailed(4000, 0)], 5.0, 0)
+    law = radial_laws(shells, n, DIM)[0]
+    for signal, smaller in ((1e5, False), (15.0, True)):
+        plain, wary = choose_radius(law, signal), choose_radius(law, signal, hiding=8.0)
+        assert (wary < plain) is smaller

@@ -176,7 +176,10 @@ def moment_round(
         radius = np.array([clip_radius(d, max(n, 1.0) * spare)[0] for n in counts]) * plan.widen
     else:
         radius = plan.widen * np.array(
-            [choose_radius(law, max(n, 1.0) * spare) for law, n in zip(laws, counts, strict=True)]
+            [
+                choose_radius(law, max(n, 1.0) * spare, plan.hiding)
+                for law, n in zip(laws, counts, strict=True)
+            ]
         )
     return moments_within(session, frames, radius, counts, plan)
 

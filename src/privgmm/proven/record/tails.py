@@ -299,12 +299,13 @@ def _fit(
     return weights
 
 
-def choose_radius(law: RadialLaw, signal: float) -> float:
+def choose_radius(law: RadialLaw, signal: float, hiding: float = 0.0) -> float:
     """The radius whose noise and clipping together cost least; signal is n mu / sensitivity.
 
     In the KL of a covariance, noise costs d(d+1)/8 (r^2 / signal)^2. Clipping takes the share 1 - kept of E|u|^2, which is
     put back evenly over all directions. Where a bell loses it that is right, and its error costs d/4 (1 - kept)^2; what
     is lost beyond that may all lie in one direction (covertype's hillshades), where it costs (d (1 - kept))^2 / 4.
+    Noise that is not small hides directions, which costs more than its square: ``hiding`` times d relative noise^2 is added to one.
     """
     d = law.dim
     r = np.geomspace(0.8 * np.sqrt(d), max(law.lengths[-1], 2 * np.sqrt(d)), 200)
@@ -313,8 +314,9 @@ def choose_radius(law: RadialLaw, signal: float) -> float:
     lost, usual = 1 - kept, 1 - bell
     uneven = np.maximum(lost - usual, 0.0)
     size = max(law.spread, 1e-6)
+    noise = (r * r / (signal * size * kept)) ** 2
     cost = (
-        d * (d + 1) / 8 * (r * r / (signal * size * kept)) ** 2
+        d * (d + 1) / 8 * noise * (1 + hiding * d * noise)
         + d / 4 * (usual**2 + d * uneven**2) / kept**2
     )
     return float(r[int(np.argmin(cost))])
