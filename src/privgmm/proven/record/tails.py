@@ -72,6 +72,10 @@ class RadialLaw:
         inside = np.minimum(squared[None, :], np.asarray(radius)[:, None] ** 2)
         return np.asarray(inside @ self.masses / (squared @ self.masses))
 
+    def taken(self, radius: float) -> float:
+        """E (||u||^2 - r^2)+: what a clip at this radius takes of E ||u||^2."""
+        return float(np.maximum(self.lengths**2 - radius**2, 0.0) @ self.masses)
+
     def quantiles(self, level: Floats) -> Floats:
         """Lengths below which the shares ``level`` of the rows lie."""
         at = np.searchsorted(np.cumsum(self.masses), level)
