@@ -71,6 +71,8 @@ MUTANTS = [
     Mutant("distance halved", ACCOUNTING, "TV_CONSTANT = 0.021", "TV_CONSTANT = 0.0105", TEST_ACCOUNTING),
     Mutant("distance limit", ACCOUNTING, "TV_LIMIT = 2.0**-60", "TV_LIMIT = 2.0**-20", TEST_CURATOR),
     Mutant("no safety", ACCOUNTING, "_SAFETY = 1e-8", "_SAFETY = 0.0", TEST_ACCOUNTING),
+    Mutant("conversions: a coarse search", "privacy/conversions.py", "4 * sys.float_info.epsilon", "1e-3", TEST_ACCOUNTING),
+    Mutant("conversions: another tail", "privacy/conversions.py", "logcdf=log_ndtr", "logcdf=lambda x: log_ndtr(x) / 2", TEST_ACCOUNTING),
     Mutant("sqrt(2) dropped in composition", ACCOUNTING, "math.fsum(mu * mu for", "0.5 * math.fsum(mu * mu for", TEST_ACCOUNTING),
     Mutant("OpenDP scale off by 10 %", "privacy/noise.py", "scale=scale)", "scale=0.9 * scale)", TEST_NOISE),
     Mutant("seeded scale off by 10 %", "privacy/noise.py", "standard_normal(size) * scale", "standard_normal(size) * 0.9 * scale", TEST_NOISE),
