@@ -32,12 +32,12 @@ def test_only_a_class_seen_well_asks_for_another_look() -> None:
         return Moments(frames, n / n, n, np.zeros((1, 2)), second, n * 0.01, n * 0.01, n * sd)
 
     untold = np.zeros((1, 2), dtype=bool)
-    few = TUNING.looks.seen, TUNING.looks.flat, untold
+    few = TUNING.rounds.looks.seen, TUNING.rounds.looks.flat, untold
     assert unresolved(round_(0.01, 0.05), n, *few) == 1
     assert unresolved(round_(0.5, 0.05), n, *few) == 0
     assert unresolved(round_(0.01, 0.5), n, *few) == 0
     # With many columns noisier classes count, but only if they are surely flat.
-    many = TUNING.glances.seen, TUNING.glances.flat, untold
+    many = TUNING.rounds.glances.seen, TUNING.rounds.glances.flat, untold
     assert unresolved(round_(-0.5, 0.5), n, *many) == 1
     assert unresolved(round_(0.1, 0.5), n, *many) == 0
     assert unresolved(round_(0.01, 0.05), n, *many) == 1

@@ -26,15 +26,15 @@ def looks(rows: np.ndarray, seed: int):
     sigma, n, asked = len(rows) / _SEEN, float(len(rows)), []
 
     def look(low: np.ndarray, width: np.ndarray) -> Located:
-        place = np.floor((rows - low[0]) / width[0]).clip(0, TUNING.histogram_bins - 1).astype(int)
-        tables = np.stack([np.bincount(c, minlength=TUNING.histogram_bins) for c in place.T])
+        place = np.floor((rows - low[0]) / width[0]).clip(0, TUNING.histograms.bins - 1).astype(int)
+        tables = np.stack([np.bincount(c, minlength=TUNING.histograms.bins) for c in place.T])
         noisy = tables[None] + sigma * rng.standard_normal((1, *tables.shape))
         asked.append(low)
         count = np.array([n + sigma * rng.standard_normal()])
         return locate(count, bins_below(noisy, sigma, low, width), n)
 
     d = rows.shape[1]
-    first = look(np.zeros((1, d)), np.full((1, d), 1 / TUNING.histogram_bins))
+    first = look(np.zeros((1, d)), np.full((1, d), 1 / TUNING.histograms.bins))
     return first, look, asked
 
 
@@ -62,7 +62,7 @@ def test_a_shared_value_is_told_from_a_narrow_bell(seed: int) -> None:
         name: name in SPIKES for name in columns
     }
     np.testing.assert_allclose(found.spots[0, : len(SPIKES)], [0, 1, 0, 0.3], atol=1e-3)
-    assert len(asked) <= 1 + TUNING.refinements
+    assert len(asked) <= 1 + TUNING.spikes.refinements
     # A bell narrower than its bins has its own width at last.
     narrow = list(columns).index("far narrower")
     assert np.exp(found.log_sd[0, narrow]) < 0.001

@@ -15,7 +15,7 @@ A map of the mechanism, in the order in which it runs (docs/proven.md tells it w
 7. ``mechanism``  steps 1 to 6 in turn, and the release: balanced, or the paper's objective
 
 ``lookalike`` makes rows that look like noisy counts of public cells (for several Gaussians per class, and for rows
-without labels). ``tuning`` holds the shares and shapes of the rounds; thresholds of a single step stand at the top of its file.
+without labels). ``tuning`` holds every tuned number, by the step that uses it.
 """
 
 from privgmm.proven.record.mechanism import release_record

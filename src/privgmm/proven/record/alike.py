@@ -13,14 +13,8 @@ import numpy as np
 
 from privgmm.proven.record.frames import Frames, Moments, spectrum
 from privgmm.proven.record.locate import Located
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Floats
-
-# The smallest standard deviation of the classes' log widths that is assumed.
-_ALIKE = 0.4
-# The common shape is used if it explains this part of the deviation from a sphere in the classes that are seen clearly.
-_EXPLAINED = 0.5
-# A class is seen clearly if its eigenvalues, in units of its frame, have a smaller error than this.
-_CLEAR = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +28,9 @@ class SharedShape:
 def exchangeable(at: Located, extent: float) -> Located:
     """Shrink means and log widths to the other classes: those of column j are taken as draws from N(mu_j, tau^2), fitted to all classes."""
     means, means_sd = _shrunk(at.means, at.means_sd, 0.0, 0.5 * extent, 0.1 * extent)
-    log_sd, log_sd_sd = _shrunk(at.log_sd, at.log_sd_sd, np.log(0.1 * extent), 1.0, _ALIKE)
+    log_sd, log_sd_sd = _shrunk(
+        at.log_sd, at.log_sd_sd, np.log(0.1 * extent), 1.0, TUNING.alike.widths
+    )
     return replace(at, means=means, means_sd=means_sd, log_sd=log_sd, log_sd_sd=log_sd_sd)
 
 
@@ -70,7 +66,7 @@ def shared_shape(round_: Moments, counts: Floats, wide: Frames) -> SharedShape:
     covariances = wide.inverse @ np.swapaxes(wide.inverse, 1, 2)
     sd = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     error = np.array([spectrum(round_, k, n).error for k, n in enumerate(counts)])
-    clear = error < _CLEAR
+    clear = error < TUNING.alike.clear
     nothing = no_shared_shape(n_classes, d)
     if clear.sum() < 2 or clear.all():
         return nothing
@@ -84,7 +80,7 @@ def shared_shape(round_: Moments, counts: Floats, wide: Frames) -> SharedShape:
         np.trace(np.linalg.solve(others, own), axis1=1, axis2=2) - d
         + np.linalg.slogdet(others)[1] - log_det
     )  # fmt: skip
-    if apart.mean() > (1 - _EXPLAINED) * (-0.5 * log_det).mean():
+    if apart.mean() > (1 - TUNING.alike.explained) * (-0.5 * log_det).mean():
         return nothing
     # A Wishart matrix of nu rows is apart from its mean by about d (d + 1) / (4 nu).
     rows = np.clip(d * (d + 1) / (4 * max(apart.mean(), 1e-3)), 1.0, 3.0 * d)

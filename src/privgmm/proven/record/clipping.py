@@ -15,23 +15,11 @@ from scipy.special import gammaincinv
 
 from privgmm.proven.record.frames import Moments, bell_kept
 from privgmm.proven.record.tails import RadialLaw
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Floats
 
 _SEED = 20261116
 _POINTS = 1024
-# The standard error of what is added again, as a part of it.
-_DOUBT = 0.3
-# An earlier, narrower round may have lost all of its excess over a bell in one direction.
-_UNEVEN = 0.5
-# A class is expected to fit its frame: the prior standard deviation of its eigenvalues there, relative to the size that the law gives.
-_EXPECTED = 0.5
-# Two rounds contradict one another if, along the direction in which they differ most, they do by so many standard deviations more
-# than noise alone would.
-_SURELY = 4.0
-# Shells tell the part of E |u|^2 that lies beyond the last clip with noise: at most so many times as much is added again. 1 and 2 tried: one
-# class of ten columns with wrong entries, epsilon 4, is 5.6 times as far off as by the plain mechanism without a limit, else 0.6 and
-# 0.8 times; Student's t, epsilon 1, has a J of 0.133 with 1, else 0.122; counts with many zeros 0.107 and 0.098, 0.078 without.
-_BEYOND = 2.0
 # Iterations of the fixed point that finds the covariance whose clipped rows have the observed second moment.
 _TURNS = 6
 
@@ -55,7 +43,7 @@ def unclipped(
         length, size = bell, 1.0
         if laws is not None:
             length, size = laws[k].quantiles(level), laws[k].spread
-            most[k] = _BEYOND * laws[k].taken(float(last.radius[k]))
+            most[k] = TUNING.clipping.beyond * laws[k].taken(float(last.radius[k]))
         u = z * np.tile(length / np.sqrt(size), 2)[:, None]
         seen = _as_seen(last, k, n, u, size, float(most[k]))
         points.append(last.frames.centres[k] + seen @ last.frames.inverse[k].T)
@@ -98,7 +86,7 @@ def _contradiction(r: Moments, other: Moments) -> Floats:
     size = (narrow**2).sum(axis=1)
     noise = np.hypot(other.second_sd, r.second_sd * size)
     # The largest eigenvalue of the noise alone is about sqrt(2 d) of its standard deviations.
-    surely = values[:, -1] > (_SURELY + np.sqrt(2 * axis.shape[1])) * noise
+    surely = values[:, -1] > (TUNING.clipping.surely + np.sqrt(2 * axis.shape[1])) * noise
     return np.where(surely, values[:, -1] / np.maximum(size, 1e-12), 0.0)
 
 
@@ -113,7 +101,7 @@ def _as_seen(r: Moments, k: int, n: float, u: Floats, size: float, most: float) 
     mean = np.clip(r.total[k] / n, -r.radius[k], r.radius[k])
     seen = r.second[k] / n - mean[:, None] * mean
     error = r.second_sd[k] / n * np.sqrt(d / 2)
-    trust = 1 / (1 + (error / (_EXPECTED * size)) ** 2)
+    trust = 1 / (1 + (error / (TUNING.clipping.expected * size)) ** 2)
     usual = size * np.eye(d)
     lost, points = np.zeros((d, d)), u
     for _ in range(_TURNS):
@@ -154,9 +142,11 @@ def _restored(
         size = float((u * u).sum(axis=1).mean()) / d
         bell = size * (1 - float(bell_kept(d, r.radius[k] / np.sqrt(size))))
         excess = max(per_axis - bell, 0.0)
-        doubt = _DOUBT * per_axis + (_UNEVEN * d * excess if most is None else 0.0)
+        doubt = TUNING.clipping.doubt * per_axis + (
+            TUNING.clipping.uneven * d * excess if most is None else 0.0
+        )
         second_sd[k] = np.hypot(second_sd[k], n * doubt)
         total_sd[k] = np.hypot(
-            total_sd[k], _DOUBT * n * per_axis / max(r.radius[k] / np.sqrt(d), 1.0)
+            total_sd[k], TUNING.clipping.doubt * n * per_axis / max(r.radius[k] / np.sqrt(d), 1.0)
         )
     return replace(r, total=total, second=second, total_sd=total_sd, second_sd=second_sd)

@@ -62,7 +62,7 @@ def component_sizes(wanted: Wanted, counts: Floats, mu: float, dim: int) -> list
     """
     if wanted != "auto":
         return [wanted] * counts.size
-    carried = counts * mu / (TUNING.component_signal * dim**1.5)
+    carried = counts * mu / (TUNING.inside.signal * dim**1.5)
     return [ladder(wanted, most)[-1] for most in carried]
 
 
@@ -82,9 +82,9 @@ def record_components(
     home = _ClassCoordinates(curator, released, n_rows, curator.remaining_mu**2)
     counts = rows * released[0]
     guess = _first_guess(home, counts, sizes)
-    for salt in range(1, TUNING.component_steps + 1):
-        guess, _ = _em_step(home, guess, TUNING.component_step_share, salt)
-    guess, cost = _em_step(home, guess, None, TUNING.component_steps + 1)
+    for salt in range(1, TUNING.inside.steps + 1):
+        guess, _ = _em_step(home, guess, TUNING.inside.step_share, salt)
+    guess, cost = _em_step(home, guess, None, TUNING.inside.steps + 1)
     parts = guess.parts
     if not only:
         parts = [p if _pays(p, c) else bell(home.dim) for p, c in zip(parts, cost, strict=True)]
@@ -101,7 +101,7 @@ def _pays(parts: Parts, cost: float) -> bool:
     model, whole = Mixture(*standardised(parts)), Mixture(*bell(parts[1].shape[1]))
     X = model.sample(_POINTS, _SEED)[0]
     gain = float((model.log_density(X) - whole.log_density(X)).mean())
-    return gain > max(GAIN, TUNING.component_doubt * cost)
+    return gain > max(GAIN, TUNING.inside.doubt * cost)
 
 
 class _ClassCoordinates:
@@ -139,10 +139,10 @@ def _first_guess(home: _ClassCoordinates, counts: Floats, sizes: list[int]) -> _
     several = [k for k, size in enumerate(sizes) if size > 1]
     if not several:
         return _Guess([bell(home.dim)] * counts.size, counts)
-    shape = TUNING.component_cells
-    noise = math.sqrt(TUNING.component_cell_share * home.squared / shape.squared_sensitivity(home.curator.adjacency))  # fmt: skip
+    shape = TUNING.inside.cells
+    noise = math.sqrt(TUNING.inside.cell_share * home.squared / shape.squared_sensitivity(home.curator.adjacency))  # fmt: skip
     cells = {
-        k: public_cells(home.dim, sizes[k], float(counts[k]) * noise, TUNING.most_cells)
+        k: public_cells(home.dim, sizes[k], float(counts[k]) * noise, TUNING.inside.most_cells)
         for k in several
     }
     whole = bell(home.dim)
@@ -155,7 +155,7 @@ def _first_guess(home: _ClassCoordinates, counts: Floats, sizes: list[int]) -> _
     maps = np.concatenate([home.maps[k] / width[k][:, None, None] for k in range(counts.size)])
     expected = np.concatenate([np.full(w.size, n / w.size) for w, n in zip(width, counts, strict=True)])  # fmt: skip
     plan = Round(1.0, shape, widen=1.0, cap=math.inf)
-    session = home.session(rules, TUNING.component_cell_share)
+    session = home.session(rules, TUNING.inside.cell_share)
     answer = moment_round(session, _frames(centres, maps), expected, plan)
     parts = [whole] * counts.size
     for k, part in enumerate(_by_class(answer, [rule.size for rule in rules])):
@@ -182,7 +182,7 @@ def _em_step(
     rules = [home.rule(k, parts, salt) for k, parts in enumerate(guess.parts)]
     centres = np.concatenate([rule.centres for rule in rules])
     frames = _frames(centres, np.concatenate([rule.whiten for rule in rules]))
-    answer = moment_round(home.session(rules, share), frames, guess.counts, TUNING.component_round)
+    answer = moment_round(home.session(rules, share), frames, guess.counts, TUNING.inside.moments)
     counts = np.maximum(answer.count, 2 + 0.5 * answer.count_sd)
     (answer,) = unclipped((answer,), counts)
     u, S = denoised(answer, counts)
@@ -223,7 +223,7 @@ def denoised(answer: Moments, counts: Floats) -> tuple[Floats, Floats]:
     # The noise of an eigenvalue, see frames.spectrum.
     error = (answer.second_sd / counts * math.sqrt(d / 2))[:, None]
     values = (np.maximum(values, 0.0) + error**2) / (1 + error**2)
-    values = np.maximum(values, TUNING.narrowest_component)
+    values = np.maximum(values, TUNING.inside.narrowest)
     return mean, (axes * values[:, None, :]) @ np.swapaxes(axes, 1, 2)
 
 

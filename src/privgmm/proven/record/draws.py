@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 from privgmm.proven.objective import geometric_mean
 from privgmm.proven.record.few_columns import MOST_COLUMNS, FewColumns
 from privgmm.proven.record.frames import Frames, Moments
-from privgmm.proven.record.posterior import Posterior, fewest, row_count, unpack
+from privgmm.proven.record.posterior import (
+    Posterior,
+    fewest,
+    prior_exponent,
+    prior_floor,
+    row_count,
+    unpack,
+)
 from privgmm.proven.record.rounds import Answers, classwise
-from privgmm.proven.record.tuning import chain_count, prior_exponent, prior_floor
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Floats
 
 # x (K, C, D) -> log-density (K, C) and gradient (K, C, D), for K problems with C chains each.
@@ -26,9 +33,6 @@ _CHAIN_SEED = 20240501
 _LEAPS = 8
 _TARGET = 0.75
 _SEED = 20240503
-# If the noise of the last second moment is below this part of the class's smallest variance, neither the prior
-# nor earlier rounds (a few percent of the information by then) make a difference, and draws are direct.
-_SHARP = 0.005
 
 
 def sample(
@@ -163,14 +167,15 @@ def narrowed(covariances: Floats) -> Floats:
 
 
 def _chains(effort: Effort, dim: int) -> int:
-    return min(chain_count(dim), effort.chains)
+    """Monte Carlo chains per class: beyond twelve columns fewer, as each costs d^3."""
+    return max(2, min(effort.chains, round(12 * (12 / dim) ** 2)))
 
 
 def _sharp(last: Moments, counts: Floats) -> NDArray[np.bool_]:
     m = last.total / counts[:, None]
     covariance = last.second / counts[:, None, None] - m[:, :, None] * m[:, None, :]
     least = np.linalg.eigvalsh(covariance)[:, 0]
-    return np.asarray(last.second_sd / counts < _SHARP * least)
+    return np.asarray(last.second_sd / counts < TUNING.prior.sharp * least)
 
 
 def _direct(answers: Answers, effort: Effort) -> Draws:

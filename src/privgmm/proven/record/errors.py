@@ -27,34 +27,12 @@ from privgmm.proven.record.locate import Bins, bin_moments, odd_columns, outside
 from privgmm.proven.record.posterior import fewest
 from privgmm.proven.record.rounds import Answers
 from privgmm.proven.record.tails import beyond
+from privgmm.proven.record.tuning import TUNING
 from privgmm.proven.uncertainty import Drawn, errors_of
 from privgmm.types import Flags, Floats
 
 _SEED = 20261117
 _DRAWS = 800
-# Part of what was put back that counts as its standard error: rows are hardly ever elliptical to the letter. Tried 0, 0.1
-# and 0.2 on 36 tables of bells: means cover 0.948, 0.953, 0.969 and deviations 0.943, 0.927, 0.938.
-_DOUBT = 0.1
-# A larger slope occurs only if the clip leaves nothing of a class, which is then not usable in any case.
-_STEEPEST = 6.0
-# Histograms show the shape of a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen
-# then. A smaller one is told as one that is no bell in any column (21 instead of 30, 300 tables of spikes: deviations cover
-# 0.933 instead of 0.959); below the second number no column is usable.
-_SHOWN, _SEEN = 30.0, 15.0
-# They contradict the last round if bins that surely hold rows (by so many standard deviations: three are exceeded by
-# chance in one of twenty columns), and most of the class, are wider than its deviation by this factor (at the upper end of its
-# interval), or centred so many deviations away.
-_SURE, _MOST = 4.0, 0.8
-_WIDER, _AWAY = 1.25, 0.5
-# A column narrower than this part of a bin is not shown by it: rows elsewhere may be what its deviation comes from.
-_NARROW = 0.3
-# At least this part of what the clip removed from a class that is not Gaussian lies along one column, the rest in all directions.
-_ALONG = 0.7
-# Part of it that may move the mean in any direction. Tried 0, 0.35, 0.5 and 1 on tables of spikes: means cover 0.81, 0.96, 0.97, 1.00.
-_ANYWHERE = 0.35
-# That column is drawn by how many rows its histogram shows so many deviations out, half of their noise and a little for the
-# unseen added. 1.5 and 2.5 tried on 240 tables of spikes: means cover 0.943 and 0.963.
-_OUT, _OUT_NOISE, _OUT_LEAST = 2.0, 0.5, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +53,7 @@ def record_errors(
     deviations, correlations = split(covariances)
     bins = answers.located.bins
     n = counts.mean(axis=0)
-    odd = odd_columns(bins, n).any(axis=1) | (n < _SHOWN * bins.sd)
+    odd = odd_columns(bins, n).any(axis=1) | (n < TUNING.intervals.shown * bins.sd)
     for k in np.flatnonzero(odd) if answers.shells else ():
         means[:, k], covariance = _odd_class(answers, int(k), counts[:, k], rng)
         deviations[:, k], correlations[:, k] = split(covariance)
@@ -139,9 +117,9 @@ def _noise(last: Moments, clipped: Moments, counts: Floats) -> tuple[Floats, Flo
         m = last.total[k] / n
         size = max(float(np.trace(last.second[k]) / n - m @ m) / d, 0.05)
         slope = _kept(1.05 * size, d, last.radius[k]) - _kept(0.95 * size, d, last.radius[k])
-        growth = min(0.1 * size / max(slope, 1e-9), _STEEPEST)
+        growth = min(0.1 * size / max(slope, 1e-9), TUNING.intervals.steepest)
         share = lost / max(size, lost)
-        doubt = _DOUBT * n * lost
+        doubt = TUNING.intervals.doubt * n * lost
         second_sd[k] = np.hypot(second_sd[k] * growth, doubt)
         far = max(last.radius[k] / np.sqrt(d), 1.0)
         # What the clip took from these very rows is off from what it takes on average: n draws of (|u| - r)+ u / |u|.
@@ -187,11 +165,13 @@ def _odd_class(
     wild = clipped.second_sd[k] * rng.standard_normal((_DRAWS, d, d))
     raw = (clipped.second[k] + (wild + np.swapaxes(wild, 1, 2)) / 2) / n[:, None, None]
     along = (maps / np.linalg.norm(maps, axis=0)).T[column]
-    part = rng.uniform(_ALONG, 1.0, _DRAWS)
+    part = rng.uniform(TUNING.intervals.along, 1.0, _DRAWS)
     # Some of the tail may lie on the other side: then the mean moves less.
     lean = side * np.where(rng.random(_DRAWS) < 0.5, 1.0, rng.random(_DRAWS))
     m = m + (lean * part * first)[:, None] * along
-    m = m + (_ANYWHERE * first / np.sqrt(d))[:, None] * rng.standard_normal((_DRAWS, d))
+    m = m + (TUNING.intervals.anywhere * first / np.sqrt(d))[:, None] * rng.standard_normal(
+        (_DRAWS, d)
+    )
     raw = raw + (part * second)[:, None, None] * along[:, :, None] * along[:, None, :]
     raw = raw + ((1 - part) * second / d)[:, None, None] * np.eye(d)
     values, vectors = np.linalg.eigh(raw - m[:, :, None] * m[:, None, :])
@@ -210,10 +190,10 @@ def _directions(
     wide = back @ (clipped.second[k] / n - m[:, None] * m) @ back.T
     sd = np.sqrt(np.maximum(np.diagonal(wide), (bins.width[k] / 3) ** 2))
     off = np.abs(bins.places[k] - (answers.frames.centres[k] + back @ m)[:, None])
-    out = bins.open[k] & (off > _OUT * sd[:, None])
-    noise = _OUT_NOISE * bins.sd[k] * np.sqrt(out.sum(axis=1))
+    out = bins.open[k] & (off > TUNING.intervals.out * sd[:, None])
+    noise = TUNING.intervals.out_noise * bins.sd[k] * np.sqrt(out.sum(axis=1))
     rows = (out * table).sum(axis=1) + noise * rng.standard_normal((_DRAWS, open_.size))
-    rows = np.where(open_, np.maximum(rows, _OUT_LEAST * n), 0.0)
+    rows = np.where(open_, np.maximum(rows, TUNING.intervals.out_least * n), 0.0)
     level = (rows / rows.sum(axis=1, keepdims=True)).cumsum(axis=1)
     column = np.minimum((rng.random((_DRAWS, 1)) > level).sum(axis=1), np.flatnonzero(open_)[-1])
     off = np.arange(table.shape[1]) - table.argmax(axis=1)[:, None]
@@ -260,12 +240,14 @@ def _usable(answers: Answers, counts: Floats, seen: _Columns) -> Flags:
     n = counts.mean(axis=0)[:, None]
     sd = bins.sd[:, None]
     middle, upper = seen.means.mean(axis=0), np.quantile(seen.deviations, 0.975, axis=0)
-    sure = bin_moments(bins.tables, sd[..., None], _SURE)
+    sure = bin_moments(bins.tables, sd[..., None], TUNING.intervals.sure)
     # At least so wide: rows of a bin may all lie in one place of it.
     mean = bins.low + bins.width * sure.mean
     wide = bins.width * np.sqrt(np.maximum(sure.sd**2 - 1 / 12, 0.0))
-    other = (wide > _WIDER * upper) | (np.abs(mean - middle) > _AWAY * upper)
+    other = (wide > TUNING.intervals.wider * upper) | (
+        np.abs(mean - middle) > TUNING.intervals.away * upper
+    )
     far = outside(bins.tables, (middle - bins.low) / bins.width, upper / bins.width, sd)[1]
-    contradict = far | (other & (sure.total > _MOST * n))
-    resolved = np.median(seen.deviations, axis=0) >= _NARROW * bins.width
-    return np.asarray((n >= _SEEN * sd) & ~contradict & resolved)
+    contradict = far | (other & (sure.total > TUNING.intervals.most * n))
+    resolved = np.median(seen.deviations, axis=0) >= TUNING.intervals.narrow * bins.width
+    return np.asarray((n >= TUNING.intervals.seen * sd) & ~contradict & resolved)

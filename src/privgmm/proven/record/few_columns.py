@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from privgmm.proven.record.posterior import (
     LOG_COUNT,
     LOG_DIAGONAL,
-    WIDEST,
     Posterior,
     fewest,
 )
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Floats
 
 # Draws for a release of four classes, in ms by matrices and by products: 102 and 51 with three columns, 126 and 95 with five, 140 and 148
@@ -167,7 +167,7 @@ class FewColumns:
         self._shift[..., p : p + d] = columns.offset * np.sqrt(columns.mean_weight)
         weight = np.sqrt(columns.width_weight)
         self._width = weight / 2, weight * columns.log_sd
-        self._narrow = np.full(d, 1 / (2 * WIDEST**2))
+        self._narrow = np.full(d, 1 / (2 * TUNING.prior.widest**2))
         self._half_power = np.broadcast_to(columns.power / 2, columns.log_sd.shape)
         self._power = np.broadcast_to(posterior.power, (n_classes, 1, d))
         self._linear = np.zeros((n_classes, chains, 1 + d + len(at.L)))

@@ -8,12 +8,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import chdtr, chdtrc, log_ndtr
 
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Flags, Floats
 
-# An eigenvalue below three standard errors is not resolved. Noise moves the smallest one down by two.
-_RESOLVED, _SPREAD = 3.0, 2.0
-# Where shells show rows far out, a column is wide because of them if it is wider than its frame by so many standard errors.
-_SHOWN = 2.0
 _LOG_ROOT_TWO_PI = float(np.log(np.sqrt(2 * np.pi)))
 
 
@@ -110,7 +107,9 @@ def unresolved(
     rows = 0.0
     for k, n in enumerate(counts):
         seen = spectrum(round_, k, n)
-        narrow = seen.values < min(_RESOLVED * seen.error, flat - _SPREAD * seen.error)
+        narrow = seen.values < min(
+            TUNING.rounds.resolved * seen.error, flat - TUNING.rounds.moved * seen.error
+        )
         back = round_.frames.inverse[k]
         loads = (back @ seen.vectors) ** 2 / (back**2).sum(axis=1)[:, None]
         narrow &= loads[told[k]].sum(axis=0) < 0.5 * loads.sum(axis=0)
@@ -157,14 +156,14 @@ def as_wide_as_seen(round_: Moments, counts: Floats, chosen: Flags) -> tuple[Fra
     extra = told.variances / told.widths**2 - 1
     error = (round_.second_sd / counts)[:, None]
     weight = np.where(chosen[:, None], 1 / error, 0.0)
-    together = (weight * extra).sum(axis=0) > _SHOWN * np.sqrt(max(chosen.sum(), 1))
-    seen = (extra > _SHOWN * error) | (together & (extra > error))
+    together = (weight * extra).sum(axis=0) > TUNING.far.shown * np.sqrt(max(chosen.sum(), 1))
+    seen = (extra > TUNING.far.shown * error) | (together & (extra > error))
     seen &= chosen[:, None]
     widths = np.sqrt(np.maximum(told.variances, 0.0))
     frames = floored(round_.frames, np.where(seen, widths, 0.0))
     for k in map(int, np.flatnonzero(chosen & ~seen.any(axis=1))):
         found = spectrum(round_, k, counts[k])
-        if found.values[-1] > _RESOLVED * found.error:
+        if found.values[-1] > TUNING.rounds.resolved * found.error:
             long = round_.frames.inverse[k] @ found.vectors[:, -1] * np.sqrt(found.values[-1])
             frames = _longer(frames, k, long)
     centres = np.where(seen, told.means, frames.centres)

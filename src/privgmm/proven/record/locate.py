@@ -8,41 +8,17 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import logsumexp, ndtr
 
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Flags, Floats
 
 # Half a bin between candidate means; widths from a quarter of a bin to a quarter of the range.
 _WIDTHS = 14
 _NARROWEST = 0.25
 _COUNTS = 40
-# Variance, in bins^2 and in squared log-width, that a histogram's grid and shape cannot resolve.
-_UNRESOLVED = 0.02
-# Narrower than this many bins, a class should be looked at again with finer ones; the rounds of moments resolve one that is a
-# little narrow for its bins more cheaply (0.35 and 0.7 tried: with 0.7 the paper's mixtures, N=1000, epsilon 4, are 5 % farther from the fit; with 0.35 a class
-# on the edge of two bins is not seen to be narrow).
-_NARROW = 0.5
-# A bin so many standard deviations above zero surely holds rows.
-_BIN_SURE = 3.0
-# A bell ends _REACH standard deviations from its mean. One bin beyond with _SINGLE standard deviations
-# of noise, or all of them with _TOGETHER, contradict it: with 10^3 bins in a release that happens by chance
-# once in a hundred releases.
-_REACH, _SINGLE, _TOGETHER = 3.5, 4.5, 4.0
-# Bins that surely hold rows tell a class's mean and width if they hold this part of it.
-_MOST_ROWS = 0.8
-# The number of rows, in standard deviations of a bin, that may lie in bins which did not stand out and are missing from that mean and width.
-_MISSED = 3.0
-# A class with more rows than this many standard deviations of a bin's noise can show a shape of its own; a smaller one is assumed to be Gaussian.
-_WELL_SEEN = 15.0
-# A column is not Gaussian if even the best Gaussian leaves this chi-square unexplained: noise in 40 bins exceeds it once in 2,000 times.
-_NO_BELL = 75.0
-# Means per bin and widths of the bells it is compared with, and what such a grid leaves of a bell of its own.
+# Means per bin and widths of the bells that a column is compared with (``odd_columns``).
 _FINE = (16, 40)
 # First one in so many means and widths is tried, which decides most columns and changes no decision.
 _FEW = 4
-_GRID_ERROR = 0.05
-# Or if the best Gaussian, of any size, leaves out this many standard deviations of rows.
-_LEFT_OUT = 3.5
-# Relative error of the width of such a column, which is known by its bins only.
-_ODD_WIDTH = 0.25
 
 
 @dataclass(frozen=True)
@@ -136,14 +112,16 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
         post = np.einsum("n,ndg->dg", p_n, np.exp(log_lik - evidence[:, :, None]))
         moments[0, k], moments[1, k] = post @ m, post @ (m * m)
         moments[2, k], moments[3, k] = post @ np.log(s), post @ np.log(s) ** 2
-        coarse[k] = post @ (s < _NARROW)
-    spread = np.sqrt(np.maximum(moments[1::2] - moments[::2] ** 2, 0) + _UNRESOLVED)
+        coarse[k] = post @ (s < TUNING.histograms.narrow)
+    spread = np.sqrt(
+        np.maximum(moments[1::2] - moments[::2] ** 2, 0) + TUNING.histograms.unresolved
+    )
     bell = mean, log_sd = moments[0], moments[2]
     seen = bin_moments(tables, sigma)
     far, strays = outside(tables, mean, np.exp(log_sd), sigma)
     # Mean and width of the fitted Gaussian are used as long as they agree with those of the bins.
-    plain = (n_mean > _WELL_SEEN * sigma)[:, None]
-    whole = plain & (seen.total > _MOST_ROWS * n_mean[:, None])
+    plain = (n_mean > TUNING.histograms.well_seen * sigma)[:, None]
+    whole = plain & (seen.total > TUNING.histograms.most_rows * n_mean[:, None])
     strays &= plain
     spread[0] = np.where(whole, np.hypot(spread[0], seen.mean - mean), spread[0])
     spread[1] = np.where(whole, np.hypot(spread[1], np.log(seen.sd) - log_sd), spread[1])
@@ -157,7 +135,7 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
     spread[0] = np.where(strays, seen.mean_sd, spread[0])
     spread[1] = np.where(strays, seen.log_sd_sd, spread[1])
     # A bin far from the Gaussian may be a spike or noise; mean and width are set midway between the two cases, each within one standard deviation.
-    doubtful = plain & ~strays & (far & (tables > _BIN_SURE * sigma)).any(axis=-1)
+    doubtful = plain & ~strays & (far & (tables > TUNING.histograms.sure * sigma)).any(axis=-1)
     half = (seen.mean - bell[0]) / 2, (np.log(seen.sd) - bell[1]) / 2
     mean = np.where(doubtful, bell[0] + half[0], mean)
     log_sd = np.where(doubtful, bell[1] + half[1], log_sd)
@@ -166,8 +144,8 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
     odd = left_out(bins, counts)
     held = _held(tables, np.maximum(counts, sigma))
     mean, log_sd = np.where(odd, held[0], mean), np.where(odd, np.log(held[1]), log_sd)
-    spread[0] = np.where(odd, _ODD_WIDTH * held[1], spread[0])
-    spread[1] = np.where(odd, _ODD_WIDTH, spread[1])
+    spread[0] = np.where(odd, TUNING.histograms.odd_width * held[1], spread[0])
+    spread[1] = np.where(odd, TUNING.histograms.odd_width, spread[1])
     return Located(
         n_mean, n_sd,
         low + width * mean, width * spread[0],
@@ -181,12 +159,16 @@ def left_out(bins: Bins, counts: Floats) -> Flags:
     """(K, d) columns of well-seen classes whose best Gaussian, of any size, leaves out too many of the class's ``counts`` (K,) rows."""
     m, s, templates = _templates(bins.tables.shape[-1])
     energy = np.einsum("gb,gb->g", templates, templates)
-    near = np.abs(np.arange(bins.tables.shape[-1]) + 0.5 - m[:, None]) <= _REACH * s[:, None] + 1.0
+    near = (
+        np.abs(np.arange(bins.tables.shape[-1]) + 0.5 - m[:, None])
+        <= TUNING.histograms.ends * s[:, None] + 1.0
+    )
     best = near[(np.maximum(bins.tables @ templates.T, 0.0) ** 2 / energy).argmax(axis=-1)]
     missing = counts[:, None] - (bins.tables * best).sum(axis=-1)
-    seen = (counts > _WELL_SEEN * bins.sd)[:, None]
+    seen = (counts > TUNING.histograms.well_seen * bins.sd)[:, None]
     return np.asarray(
-        seen & (missing > _LEFT_OUT * bins.sd[:, None] * np.sqrt(best.sum(axis=-1) + 1))
+        seen
+        & (missing > TUNING.histograms.left_out * bins.sd[:, None] * np.sqrt(best.sum(axis=-1) + 1))
     )
 
 
@@ -195,8 +177,10 @@ def odd_columns(bins: Bins, counts: Floats) -> Flags:
     _, _, templates = _templates(bins.tables.shape[-1], *_FINE)
     energy = np.einsum("gb,gb->g", templates, templates)
     # A grid of bells explains even a bell up to a part of its rows only.
-    limit = _NO_BELL * bins.sd**2 + (_GRID_ERROR * counts) ** 2
-    odd = np.repeat((counts > _WELL_SEEN * bins.sd)[:, None], bins.tables.shape[1], axis=1)
+    limit = TUNING.histograms.no_bell * bins.sd**2 + (TUNING.histograms.grid_error * counts) ** 2
+    odd = np.repeat(
+        (counts > TUNING.histograms.well_seen * bins.sd)[:, None], bins.tables.shape[1], axis=1
+    )
     grid = np.arange(energy.size).reshape(-1, _FINE[1])
     # Some of the bells explain most columns that are bells; only for the others all of them are tried.
     for some in (grid[::_FEW, ::_FEW].ravel(), grid.ravel()):
@@ -233,8 +217,9 @@ class BinMoments:
     log_sd_sd: Floats
 
 
-def bin_moments(tables: Floats, sigma: float | Floats, sure: float = _BIN_SURE) -> BinMoments:
+def bin_moments(tables: Floats, sigma: float | Floats, sure: float | None = None) -> BinMoments:
     """No shape is assumed: mean and variance of the bins that are surely not noise, by so many standard deviations."""
+    sure = TUNING.histograms.sure if sure is None else sure
     centre = np.arange(tables.shape[-1]) + 0.5
     mass = np.where(tables > sure * sigma, tables, 0.0)
     total = np.maximum(mass.sum(axis=-1), 1e-9)
@@ -246,22 +231,26 @@ def bin_moments(tables: Floats, sigma: float | Floats, sure: float = _BIN_SURE) 
     sigma = np.broadcast_to(sigma, (*total.shape, 1))[..., 0]
     relative = sigma * np.sqrt(bins) / total
     reach = np.sqrt(((centre - mean[..., None]) ** 2 * (mass > 0)).sum(axis=-1) / bins)
-    missing = _MISSED * np.maximum(sigma / total, 0.02)
-    mean_sd = np.sqrt((relative * reach) ** 2 + (missing * sd) ** 2 + _UNRESOLVED)
-    log_sd_sd = np.sqrt((relative * (reach / sd) ** 2 / 2) ** 2 + missing**2 + _UNRESOLVED)
+    missing = TUNING.histograms.missed * np.maximum(sigma / total, 0.02)
+    mean_sd = np.sqrt((relative * reach) ** 2 + (missing * sd) ** 2 + TUNING.histograms.unresolved)
+    log_sd_sd = np.sqrt(
+        (relative * (reach / sd) ** 2 / 2) ** 2 + missing**2 + TUNING.histograms.unresolved
+    )
     return BinMoments(total, mean, sd, mean_sd, log_sd_sd)
 
 
 def outside(tables: Floats, mean: Floats, sd: Floats, sigma: float | Floats) -> tuple[Flags, Flags]:
     """Bins (K, d, B) beyond the fitted bell, and columns (K, d) that show more mass there than noise can explain."""
     centre = np.arange(tables.shape[-1]) + 0.5
-    far = np.abs(centre - mean[..., None]) > _REACH * sd[..., None] + 1.0
+    far = np.abs(centre - mean[..., None]) > TUNING.histograms.ends * sd[..., None] + 1.0
     beyond = np.where(far, tables, 0.0)
     left = np.where(centre < mean[..., None], beyond, 0.0).sum(axis=-1)
     total = beyond.sum(axis=-1)
     size = np.maximum(far.sum(axis=-1), 1)
-    single = beyond.max(axis=-1) > _SINGLE * sigma
-    together = np.maximum(total, np.maximum(left, total - left)) > _TOGETHER * sigma * np.sqrt(size)
+    single = beyond.max(axis=-1) > TUNING.histograms.single * sigma
+    together = np.maximum(
+        total, np.maximum(left, total - left)
+    ) > TUNING.histograms.together * sigma * np.sqrt(size)
     return far, np.asarray(single | together)
 
 

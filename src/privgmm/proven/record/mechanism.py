@@ -56,14 +56,9 @@ from privgmm.proven.record.rounds import (
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius
 from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
-from privgmm.proven.record.tuning import FEW_COLUMNS, TUNING, Round
+from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.proven.uncertainty import Estimate
 from privgmm.types import Floats
-
-# See hidden_cost: nats, and standard deviations of the count.
-HIDDEN_KL, SURELY_SEEN = 12.0, 4.0
-# Wider frames are kept if rows reach less than this part as far out of them. Not tuned.
-_CLOSER = 0.7
 
 
 def release_record(
@@ -97,7 +92,7 @@ def release_record(
     sizes = component_sizes(components, located.counts, curator.mu, dim)
     several = max(sizes) > 1
     if several:
-        session.left *= math.sqrt(1 - TUNING.component_share)
+        session.left *= math.sqrt(1 - TUNING.inside.share)
     answers, classes = _release(session, located, objective)
     if not several:
         # Components have shapes of their own; margins are those of one Gaussian per class.
@@ -159,11 +154,13 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
     ))  # fmt: skip
     spiked = bool(located.spikes.any())
     frames = so_far.widened(frames)
-    last = so_far.ask(frames, TUNING.wide if spiked else TUNING.first)
+    last = so_far.ask(frames, TUNING.rounds.wide if spiked else TUNING.rounds.first)
     # In a frame wider than a 0/1 column that direction always seems flat, however often the round is repeated; so rounds are repeated
     # only for tables without such columns, and for spikes. One round more than ``looks.most`` is for classes that borrow a shape.
-    looks = TUNING.looks if session.dim <= FEW_COLUMNS else TUNING.glances
-    most = TUNING.spiked_looks if spiked else looks.most
+    looks = (
+        TUNING.rounds.looks if session.dim <= TUNING.rounds.few_columns else TUNING.rounds.glances
+    )
+    most = TUNING.rounds.spiked_looks if spiked else looks.most
     for look in range(most + 1 if session.least is None or spiked else 0):
         frames = so_far.frames()
         hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat, so_far.told)
@@ -186,9 +183,9 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
             (frames, shells), (wide := floored(frames, wider), radial_round(session, wide)), counts
         )
         tails = radial_laws(shells, counts, session.dim, for_radius=True)
-    if plain and session.dim <= TUNING.plain_columns and has_tails(shells, counts, session.dim):
+    if plain and session.dim <= TUNING.plain.columns and has_tails(shells, counts, session.dim):
         plain = asked_again(session, plain)
-    so_far.ask(frames, TUNING.final, tails)
+    so_far.ask(frames, TUNING.rounds.final, tails)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
@@ -201,7 +198,7 @@ def closer(
     """Of two frames of each class, the wider one only if its rows lie clearly less far out of it, by their shells."""
     dim = before[0].centres.shape[1]
     laws = [radial_laws(shells, counts, dim, for_radius=True) for _, shells in (before, after)]
-    better = ~far_beyond(laws[1], _CLOSER * np.array([law.reach for law in laws[0]]))
+    better = ~far_beyond(laws[1], TUNING.far.closer * np.array([law.reach for law in laws[0]]))
 
     def chosen(old: Floats, new: Floats) -> Floats:
         return np.where(better.reshape(-1, *(1 for _ in old.shape[1:])), new, old)
@@ -242,16 +239,16 @@ class _SoFar:
         and noise hides them in the bins.
         """
         chosen = np.zeros(self.session.n_classes, dtype=bool)
-        for _ in range(TUNING.widenings):
-            shells = radial_round(self.session, frames, TUNING.early_share)
+        for _ in range(TUNING.far.repeats):
+            shells = radial_round(self.session, frames, TUNING.far.share)
             laws = radial_laws(shells, self.answers.counts, self.session.dim, far=True)
             beyond = far_out(laws, self.answers.counts, shells.sd)
             # A class that was found to be so is looked at until its rows are inside.
-            beyond |= chosen & far_beyond(laws, TUNING.inside * usual_radius(frames))
+            beyond |= chosen & far_beyond(laws, TUNING.far.inside * usual_radius(frames))
             if not beyond.any():
                 break
             chosen = beyond
-            round_ = self.ask(frames, TUNING.reach, laws)
+            round_ = self.ask(frames, TUNING.far.reach, laws)
             frames, least = as_wide_as_seen(round_, self.answers.counts, beyond)
             self.least = np.maximum(self.least, least)
         return frames
@@ -309,8 +306,8 @@ def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:
     from the reader, so R counts only beyond ``hidden_from``, and a count is lowered by ``hidden_deviations`` of its own
     error at most, never below 1/2.
     """
-    wanted = counts / wrightomega(1 + np.maximum(reverse - TUNING.hidden_from, 0.0))
-    lowest = counts - TUNING.hidden_deviations * sd
+    wanted = counts / wrightomega(1 + np.maximum(reverse - TUNING.hidden.above, 0.0))
+    lowest = counts - TUNING.hidden.deviations * sd
     return np.asarray(np.maximum(np.maximum(wanted, lowest), 0.5))
 
 
@@ -319,9 +316,9 @@ def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
 
     The posterior explores one place. A class whose count is not ``seen`` by several standard deviations may
     lie anywhere else, where the KL is in the tens or hundreds; leaving such a class out costs only its
-    small share. Its KL is therefore taken to be at least HIDDEN_KL, falling to nothing at SURELY_SEEN.
+    small share. Its KL is therefore taken to be at least TUNING.hidden.kl, falling to nothing at TUNING.hidden.surely_seen.
     """
-    floor = HIDDEN_KL * np.maximum(1 - seen / SURELY_SEEN, 0.0)
+    floor = TUNING.hidden.kl * np.maximum(1 - seen / TUNING.hidden.surely_seen, 0.0)
     return np.maximum(floor - expected_kl, 0.0)
 
 

@@ -116,13 +116,13 @@ def _levels(session: Session, columns: tuple[Column, ...]) -> Levels:
         ).T
     )
     words = np.array([column.type == "category" for column in columns])
-    n_bins = 1 + max(TUNING.histogram_bins, *(len(column.levels) for column in columns))
+    n_bins = 1 + max(TUNING.histograms.bins, *(len(column.levels) for column in columns))
     low, width = np.where(words, -0.5, grid.low), np.where(words, 1.0, grid.width * _CLOSED)
     shape = session.n_classes, len(columns)
     query = MarginalCountsQuery(
         MarginalCounts(np.broadcast_to(low, shape), np.broadcast_to(width, shape), n_bins)
     )
-    answer, sigma = session.ask(query, TUNING.histogram_share, TUNING.histogram_cap)
+    answer, sigma = session.ask(query, TUNING.histograms.share, TUNING.histograms.cap)
     counts, tables = answer[: session.n_classes], answer[session.n_classes :]
     session.guess_total(counts, sigma)
     counts, _ = on_the_total(session, counts, np.full(counts.size, sigma))
@@ -140,7 +140,7 @@ def _numbers(session: Session, columns: tuple[Column, ...], levels: Levels) -> L
     low, width = (
         np.broadcast_to(side[chosen], shape) for side in (levels.grid.low, levels.grid.width)
     )
-    tables = levels.tables[:, chosen, : TUNING.histogram_bins]
+    tables = levels.tables[:, chosen, : TUNING.histograms.bins]
     bins = bins_below(tables, levels.sigma, low, width, levels.grid.top[chosen])
     assert session.total is not None
     return locate(levels.counts, bins, session.total)
@@ -194,7 +194,7 @@ def _located(
     """What step 1 says of the encoded columns, in the region's coordinates."""
     n = levels.counts
     error = levels.sigma / n
-    bins = TUNING.histogram_bins
+    bins = TUNING.histograms.bins
     # Of each encoded column: mean, its error, log deviation, its error, histogram, where its bins begin, how wide they are, and
     # which of them are open.
     told: list[tuple[Floats | Flags, ...]] = []
@@ -267,7 +267,7 @@ def _margins(
         low, width = (
             np.broadcast_to(side[numbers], shape) for side in (levels.grid.low, levels.grid.width)
         )
-        tables = levels.tables[:, numbers, : TUNING.histogram_bins]
+        tables = levels.tables[:, numbers, : TUNING.histograms.bins]
         first = bins_below(tables, levels.sigma, low, width, levels.grid.top[numbers])
         bells = Bells(
             np.stack([n * s.present[at] for n, s in zip(counts, scores, strict=True)]),

@@ -20,25 +20,11 @@ from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
 from privgmm.types import Floats
 
-# Two second moments agree if noise alone would set them farther apart once in a hundred times.
-_AGREEING = 0.99
-# For a class with tails also only if they are no farther apart, in mean square, than so many times what noise explains. 1.5, 1.7 and 2
-# tried: two columns of Zipf counts, epsilon 1, have 1.9, 1.9 and 2.2 times the error of the plain mechanism; log-normal columns in bounds
-# ten times too wide, epsilon 1 / 4 / 16, a J of 2.5 / 0.9 / 0.36, the same, and 2.0 / 0.7 / 0.34.
-_AGREEING_TAILS = 1.7
-# A class has tails if 99 % of its E|u|^2 reach so many times as far as a bell's of the same size, and its shells leave so large a part of its
-# rows (root of the sum of squares, beyond noise as rare as once in a thousand times) unexplained by the best bell. Bells of one to
-# ten columns, epsilon 1 to 16: at most 2 and 0.02 (nearly flat ones 0.04; it is the first that noise raises, and the second never);
-# missing codes, log-normal and Zipf columns at least 1.3 and 0.06.
-_TAILED, _REACH = 1.2, 0.99
-_UNEXPLAINED, _NOISE = 0.05, 1e-3
+# Where tails are sought: the part of E|u|^2 that a class's reach holds, how rarely noise may exceed what is left unexplained, and the widths
+# of the bells that are tried.
+_REACH, _NOISE = 0.99, 1e-3
 _WIDTHS: Floats = np.geomspace(0.4, 2.5, 60)
-# The noise of the plain second moment is cheap if a release moved by all of it would be off by so many nats. 0.1, 1 and 10 tried: log-normal
-# columns (d=1) in bounds ten times too wide, epsilon 4 / 16, have a J of 1.4 / 0.34, 1.4 / 0.44 and 13 / 0.44.
-_CHEAP = 0.1
 _DRAWS, _SEED = 200, 20261118
-# No direction becomes narrower than this part of its variance, or of the noise if that is less.
-_NARROWEST = 0.25
 # Turns of the fixed point that finds how far a mean moves.
 _TURNS = 12
 _SDS = "count_sd", "total_sd", "second_sd"
@@ -79,19 +65,19 @@ def plain_round(session: Session) -> tuple[Moments, ...]:
     centre, ball = np.zeros((1, d)), np.eye(d)[None]
     edges: Floats = np.exp2(np.arange(-_OCTAVES, 0.0))
     lengths = RadialCountsQuery(RadialCounts(centre, ball, edges[None]))
-    shells, _ = session.ask(lengths, TUNING.length_share)
+    shells, _ = session.ask(lengths, TUNING.plain.length_share)
     squared = float(shells @ (np.append(edges, 1.0) ** 2 / 2))
-    sensitivity = math.sqrt(TUNING.plain.shape.squared_sensitivity(session.adjacency))
+    sensitivity = math.sqrt(TUNING.plain.asked.shape.squared_sensitivity(session.adjacency))
     noise = math.sqrt(d * (d + 1) / 2) * sensitivity / session.left
-    if noise > TUNING.plain_worth * squared:
+    if noise > TUNING.plain.worth * squared:
         return ()
-    return (_plain_sums(session, TUNING.plain),)
+    return (_plain_sums(session, TUNING.plain.asked),)
 
 
 def asked_again(session: Session, plain: tuple[Moments, ...]) -> tuple[Moments, ...]:
     """The sums asked for once more, with a part of what is left, and averaged by precision with those before."""
     (old,) = plain
-    new = _plain_sums(session, TUNING.plain_again)
+    new = _plain_sums(session, TUNING.plain.again)
     part = old.second_sd[0] ** 2 / (old.second_sd[0] ** 2 + new.second_sd[0] ** 2)
 
     def average(before: Floats, after: Floats) -> Floats:
@@ -123,8 +109,8 @@ def has_tails(of: Shells, counts: Floats, dim: int) -> bool:
     within = chdtr(d, (np.append(of.edges[0], np.inf) / _WIDTHS[:, None]) ** 2)
     left = of.counts[0] - rows * np.diff(within, axis=1, prepend=0.0)
     noise = chdtri(left.shape[1], _NOISE) * of.sd[0] ** 2
-    unexplained = (left**2).sum(axis=1).min() - noise > (_UNEXPLAINED * rows) ** 2
-    return bool(unexplained and law.reach > _TAILED * bell * math.sqrt(law.spread))
+    unexplained = (left**2).sum(axis=1).min() - noise > (TUNING.plain.unexplained * rows) ** 2
+    return bool(unexplained and law.reach > TUNING.plain.tailed * bell * math.sqrt(law.spread))
 
 
 def agree(mean: Floats, covariance: Floats, plain: Plain, tails: bool) -> bool:
@@ -135,10 +121,10 @@ def agree(mean: Floats, covariance: Floats, plain: Plain, tails: bool) -> bool:
     """
     gap = plain.second - covariance - np.outer(mean, mean)
     free = mean.size * (mean.size + 1) / 2
-    most = chdtri(free, 1 - _AGREEING)
+    most = chdtri(free, 1 - TUNING.plain.agreeing)
     if tails:
-        dear = nats(mean, covariance, plain.second_error) > _CHEAP
-        most = min(most, _AGREEING_TAILS * free) if dear else 0.0
+        dear = nats(mean, covariance, plain.second_error) > TUNING.plain.cheap
+        most = min(most, TUNING.plain.agreeing_tails * free) if dear else 0.0
     return bool((gap * gap).sum() <= most * plain.second_error**2)
 
 
@@ -158,7 +144,7 @@ def drawn_to(mean: Floats, plain: Floats, error: float) -> Floats:
     """A mean that does not contradict a noisy one, ``plain``, that assumes nothing, at James and Stein's weight; entries (d,) of this error."""
     gap = plain - mean
     size = float(gap @ gap)
-    if size <= chdtri(mean.size, 1 - _AGREEING) * error**2:
+    if size <= chdtri(mean.size, 1 - TUNING.plain.agreeing) * error**2:
         return mean
     return mean + (1 - mean.size * error**2 / size) * gap
 
@@ -181,11 +167,11 @@ def reconciled(
     edge = error * math.sqrt(2 * d)
     values, axes = np.linalg.eigh(before)
     seen, hidden = axes[:, values > edge], axes[:, values <= edge]
-    after = _carried(before, gap, seen, _NARROWEST * edge)
+    after = _carried(before, gap, seen, TUNING.plain.narrowest * edge)
     left = plain - after
     outside = float((left * left).sum() - ((seen.T @ left @ seen) ** 2).sum())
     others = (d * (d + 1) - seen.shape[1] * (seen.shape[1] + 1)) / 2
-    if others and outside > chdtri(others, 1 - _AGREEING) * error**2:
+    if others and outside > chdtri(others, 1 - TUNING.plain.agreeing) * error**2:
         inside = hidden.T @ plain @ hidden
         if np.linalg.eigvalsh(inside)[-1] <= edge:
             gap = gap - hidden @ (hidden.T @ gap @ hidden) @ hidden.T
@@ -194,7 +180,7 @@ def reconciled(
     moved = after - np.outer(centre, centre)
     # The nearest matrix that is nowhere narrower than a part of the covariance before.
     values, axes = np.linalg.eigh(covariance)
-    least = (axes * (_NARROWEST * np.minimum(values, edge))) @ axes.T
+    least = (axes * (TUNING.plain.narrowest * np.minimum(values, edge))) @ axes.T
     values, axes = np.linalg.eigh((moved + moved.T) / 2 - least)
     return centre, least + (axes * np.maximum(values, 0.0)) @ axes.T
 

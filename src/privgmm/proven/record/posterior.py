@@ -17,22 +17,31 @@ from privgmm.proven.objective import lower_inverse
 from privgmm.proven.record.alike import SharedShape
 from privgmm.proven.record.frames import Frames, Moments, column_moments
 from privgmm.proven.record.locate import Located
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Flags, Floats
 
 # Bounds on ln n and ln L_ii that no sensible value meets; they keep wild proposals finite.
 LOG_COUNT = (-3.0, 25.0)
 LOG_DIAGONAL = 9.0
-# Histograms are fitted by Gaussians, so their log widths and means (in widths) are treated as at least this uncertain.
-_WIDTH_SD = 0.25
-_MEAN_SD = 0.2
-# Widths and means that the last round contradicts by more than so many standard deviations are not believed, as those of a column of
-# which a few rows lie far out.
-_CONTRADICTED = 3.0
-# No column is much wider than the stated region (the unit ball): exp(-variance / (2 * this^2)).
-WIDEST = 0.5
-# Relative error of a class's size (its mean variance) at which half of the scale-free prior is left (see ``_scale_free``). At d = 3,
-# 0.05 to 0.4 tried: 0.2 and more cost the paper's mixtures, N=1000, 4 % and more; less leaves electricity and Zipf rows too narrow.
-_CLEAR = 0.1
+
+
+def prior_exponent(dim: int) -> float:
+    """e of the correlation prior |C|^e: the share of a column's variance the others leave free stays moderate.
+
+    With few columns all correlation matrices are alike likely (-0.25, 0 and 0.25 tried at d = 3). With many, noise makes flat
+    directions where there are none (electricity profiles, d = 12, epsilon 16: J 2.3, 1.8, 1.6, 1.4 with e = 1.2, 2.5, 4, 6); classes that are
+    flat pay for it (invented ones of two factors, d = 10, epsilon 2: J 0.10, 0.10, 0.16 with e = 0.6, 2, 4).
+    """
+    return TUNING.prior.exponent * max(dim - TUNING.prior.exponent_from, 0)
+
+
+def prior_floor(dim: int) -> float:
+    """kappa: the smallest conditional variance, relative to the column's, that the prior allows for.
+
+    A small kappa makes the release better for classes that are nearly flat in a direction that noise hides, and worse
+    for classes that are not; with many columns some direction is always hidden.
+    """
+    return min(TUNING.prior.floor * dim, TUNING.prior.floor_most) * dim**2
 
 
 @dataclass(frozen=True)
@@ -251,7 +260,7 @@ def _scale_free(last: Moments) -> Floats:
     m = last.total / n[:, None]
     size = (np.trace(last.second, axis1=1, axis2=2) / n - (m * m).sum(axis=1)) / d
     error = last.second_sd / n / np.sqrt(d) / np.maximum(size, 0.05)
-    return np.asarray(error**2 / (error**2 + _CLEAR**2))
+    return np.asarray(error**2 / (error**2 + TUNING.prior.clear**2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,13 +276,13 @@ class ColumnPrior:
 
 
 def _column_prior(located: Located, frames: Frames, power: Floats, agreeing: Flags) -> ColumnPrior:
-    means_sd = np.hypot(located.means_sd, _MEAN_SD * np.exp(located.log_sd))
+    means_sd = np.hypot(located.means_sd, TUNING.prior.mean_sd * np.exp(located.log_sd))
     return ColumnPrior(
         frames.inverse[:, None],
         (frames.centres - located.means)[:, None],
         (agreeing / means_sd**2)[:, None],
         located.log_sd[:, None],
-        (agreeing / np.maximum(located.log_sd_sd, _WIDTH_SD) ** 2)[:, None],
+        (agreeing / np.maximum(located.log_sd_sd, TUNING.prior.width_sd) ** 2)[:, None],
         power[:, None, None],
     )
 
@@ -283,9 +292,13 @@ def _agreeing(located: Located, last: Moments) -> Flags:
     told = column_moments(last, np.maximum(last.count, fewest(last.total.shape[1])))
     away = told.means - located.means
     error = np.hypot(told.variances_sd, 2 * away * told.means_sd)
-    surely = told.variances + away**2 - _CONTRADICTED * error
-    widest = located.log_sd + _CONTRADICTED * np.maximum(located.log_sd_sd, _WIDTH_SD)
-    means_sd = _CONTRADICTED * np.hypot(located.means_sd, _MEAN_SD * np.exp(located.log_sd))
+    surely = told.variances + away**2 - TUNING.prior.contradicted * error
+    widest = located.log_sd + TUNING.prior.contradicted * np.maximum(
+        located.log_sd_sd, TUNING.prior.width_sd
+    )
+    means_sd = TUNING.prior.contradicted * np.hypot(
+        located.means_sd, TUNING.prior.mean_sd * np.exp(located.log_sd)
+    )
     return np.asarray(surely < np.exp(2 * widest) + means_sd**2)
 
 
@@ -298,7 +311,7 @@ def _of_columns(at: ColumnPrior, A: Floats) -> tuple[Floats, Floats]:
     variance = np.vecdot(B, B)
     log_sd = 0.5 * np.log(variance)
     f = log_sd - at.log_sd
-    wide = 1 / WIDEST**2
+    wide = 1 / TUNING.prior.widest**2
     we, vf = at.mean_weight * e, at.width_weight * f
     value = -0.5 * (we * e + vf * f + 2 * at.power * log_sd + wide * variance).sum(axis=-1)
     B *= ((vf + at.power) / -variance - wide)[..., None]

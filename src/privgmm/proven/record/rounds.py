@@ -15,7 +15,7 @@ from privgmm.proven.record.frames import Frames, Moments, clip_radius
 from privgmm.proven.record.locate import Located, bins_below, locate
 from privgmm.proven.record.spikes import zoomed
 from privgmm.proven.record.tails import RadialLaw, Shells, choose_radius, shell_edges
-from privgmm.proven.record.tuning import TUNING, Round, capped
+from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
 from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
@@ -23,6 +23,13 @@ from privgmm.types import Floats
 
 AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
 Answer = Callable[[AnyQuery, float], Floats]
+
+
+def capped(mu: float, rows_per_class: float | None, sensitivity: float, cap: float) -> float:
+    """mu, or less where a typical class would already be seen with the signal ``cap``."""
+    if rows_per_class is None:
+        return mu
+    return min(mu, cap * sensitivity / max(rows_per_class, 1.0))
 
 
 @dataclass
@@ -122,14 +129,14 @@ def step_grid(low: Floats, high: Floats, step: Floats) -> Grid:
     """Bins of columns in [low, high] with values ``step`` (d,) apart: whole steps each; NaN: any value, equal parts."""
     apart = np.where(np.isnan(step), 0.0, step)
     values = np.where(apart > 0, (high - low) / np.where(apart > 0, apart, 1.0) + 1, 0.0)
-    whole = np.ceil(np.round(values, 6) / TUNING.histogram_bins) * apart
-    width = np.where(apart > 0, whole, (high - low) / TUNING.histogram_bins)
+    whole = np.ceil(np.round(values, 6) / TUNING.histograms.bins) * apart
+    width = np.where(apart > 0, whole, (high - low) / TUNING.histograms.bins)
     return Grid(low - apart / 2, width, high + apart / 2)
 
 
 def even_grid(dim: int, extent: float) -> Grid:
     """Bins that are equal parts of the range of the columns."""
-    width = 2.0 * extent / TUNING.histogram_bins
+    width = 2.0 * extent / TUNING.histograms.bins
     return Grid(np.full(dim, -extent), np.full(dim, width), np.full(dim, extent))
 
 
@@ -142,13 +149,13 @@ def histogram_round(session: Session) -> Located:
     return zoomed(first, lambda low, width: _histograms(session, low, width))
 
 
-def radial_round(session: Session, frames: Frames, share: float = TUNING.radial_share) -> Shells:
+def radial_round(session: Session, frames: Frames, share: float | None = None) -> Shells:
     """How far out the rows of each class lie, in its frame."""
     sides = np.linalg.norm(frames.maps, ord=2, axis=(1, 2))
     farthest = sides * (1 + np.linalg.norm(frames.centres, axis=1))
     edges = shell_edges(session.dim, farthest)
     query = RadialCountsQuery(RadialCounts(frames.centres, frames.maps, edges))
-    answer, sigma = session.ask(query, share)
+    answer, sigma = session.ask(query, TUNING.tails.share if share is None else share)
     table = answer.reshape(session.n_classes, -1)
     return Shells(table, edges, np.full(session.n_classes, sigma), farthest)
 
@@ -208,13 +215,13 @@ def moments_within(
 
 
 def _histograms(session: Session, low: Floats, width: Floats, top: Floats | None = None) -> Located:
-    query = MarginalCountsQuery(MarginalCounts(low, width, TUNING.histogram_bins))
-    answer, sigma = session.ask(query, TUNING.histogram_share, TUNING.histogram_cap)
+    query = MarginalCountsQuery(MarginalCounts(low, width, TUNING.histograms.bins))
+    answer, sigma = session.ask(query, TUNING.histograms.share, TUNING.histograms.cap)
     counts, tables = answer[: session.n_classes], answer[session.n_classes :]
     session.guess_total(counts, sigma)
     assert session.total is not None
     counts, _ = on_the_total(session, counts, np.full(counts.size, sigma))
-    shape = session.n_classes, session.dim, TUNING.histogram_bins
+    shape = session.n_classes, session.dim, TUNING.histograms.bins
     bins = bins_below(tables.reshape(shape), sigma, low, width, top)
     return locate(counts, bins, session.total)
 

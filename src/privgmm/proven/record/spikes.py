@@ -20,28 +20,6 @@ from privgmm.proven.record.tails import RadialLaw
 from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Flags, Floats
 
-# A class of so many standard deviations of a bin's noise shows whether it lies in one place (6: small classes of Covertype do
-# by chance, 15: 1,000 rows at epsilon 1 never do). Below the second number it is thought like the others.
-_SHOWS, _CLEARLY = 10.0, 15.0
-# Parts of the rows that two neighbouring bins hold: at an end of what was stated, to be looked at more closely; in
-# another class with a spike there, to have one too; in finer bins, of what they held before, to be no bell.
-_AT_AN_END, _ALIKE, _STILL = 0.6, 0.5, 0.75
-# At an end of the range a second finer look decides (after one, half a bell there, 500 times narrower than the range, is taken for a spike:
-# J 1,200 times the oracle's); elsewhere all of them are made.
-_LOOKS_AT_AN_END = 2
-# Finer looks at a spike reach so many bins to either side (2, 3 and 5 tried: pairs of Wine's columns are as close).
-_BINS_BESIDE = 2
-# The first frame of a spike is the distance to the farther end of the column, over this: a row there is nearly at the clip. Not tuned.
-_HEDGE = 3.0
-# A sum is seen if it exceeds _SEEN standard deviations; their ratio is taken _LARGEST standard deviations above its value; the farthest rows are
-# assumed to lie _TIMES that far. Geometric means of J over the oracle's on 19 invented tables, three of them like rare, visits and claims of
-# bench.tables, epsilon 1, 4 and 16: 3.2 with these, 3.9 with 2 times, 3.6 with 2 and 4 deviations.
-_SEEN, _LARGEST, _TIMES = 3.0, 1.0, 1.3
-# Where neither sum is seen, the next frame is at most so many times narrower (6 tried: no better).
-_NARROWER = 3.0
-# Shells count where they reach so many times as far as a clip of many rows (signal 100) does. Not tuned.
-_FAR, _MANY = 1.5, 100.0
-
 
 def zoomed(first: Located, look: Callable[[Floats, Floats], Located]) -> Located:
     """The classes after finer looks at columns that lie in one place, and which of them have spikes, and where.
@@ -51,26 +29,26 @@ def zoomed(first: Located, look: Callable[[Floats, Floats], Located]) -> Located
     best, last = first, first.bins
     n, sd = first.counts[:, None], last.sd[:, None]
     fullest, edge = _fullest(last), _at_an_end(last)
-    narrow = (n > _SHOWS * sd) & (
-        (edge & (fullest > _AT_AN_END * n)) | (first.coarse > TUNING.sure)
+    narrow = (n > TUNING.spikes.shows * sd) & (
+        (edge & (fullest > TUNING.spikes.at_an_end * n)) | (first.coarse > TUNING.spikes.narrow)
     )
-    alike = (fullest > _ALIKE * n) | (n < _CLEARLY * sd)
+    alike = (fullest > TUNING.spikes.alike * n) | (n < TUNING.spikes.clearly * sd)
     spikes, spots = np.zeros_like(narrow), _place(last)
     low, high = last.ends
-    for at in range(TUNING.refinements):
+    for at in range(TUNING.spikes.refinements):
         if not narrow.any():
             break
         # No wider than the column, of which a hopelessly noisy width would be any multiple.
         width = np.minimum(best.log_sd + best.log_sd_sd, np.log(high - low))
         half = np.minimum(5 * np.exp(width) + 4 * best.means_sd, high - low)
-        half = np.where(narrow, _BINS_BESIDE * last.width, half)
+        half = np.where(narrow, TUNING.spikes.bins_beside * last.width, half)
         middle = np.where(narrow, spots, best.means)
-        finer = look(middle - half, 2 * half / TUNING.histogram_bins)
+        finer = look(middle - half, 2 * half / TUNING.histograms.bins)
         best, last = _sharper(best, finer, narrow), finer.bins
         fullest, before = _fullest(last), fullest
-        narrow &= fullest > _STILL * before
+        narrow &= fullest > TUNING.spikes.still * before
         spots = np.where(narrow, _place(last), spots)
-        if at + 1 >= _LOOKS_AT_AN_END:
+        if at + 1 >= TUNING.spikes.looks_at_an_end:
             spikes |= narrow & edge
             narrow &= ~edge
     spikes |= narrow
@@ -113,7 +91,9 @@ def _sharper(a: Located, b: Located, narrow: Flags) -> Located:
 def in_one_bin(at: Located) -> Located:
     """The same without finer looks: a column whose rows share a bin has a spike there."""
     tables, n = at.bins.tables, at.counts[:, None]
-    spikes = (n > _SHOWS * at.bins.sd[:, None]) & (tables.max(axis=-1) > _STILL * n)
+    spikes = (n > TUNING.spikes.shows * at.bins.sd[:, None]) & (
+        tables.max(axis=-1) > TUNING.spikes.still * n
+    )
     fullest = tables.argmax(axis=-1)[..., None]
     return replace(
         at, spikes=spikes, spots=np.take_along_axis(at.bins.places, fullest, axis=-1)[..., 0]
@@ -123,7 +103,7 @@ def in_one_bin(at: Located) -> Located:
 def hedged(at: Located) -> Located:
     """Columns with spikes may be as narrow as they look or as wide as the stated range: their log width is set midway, with both within a standard deviation."""
     low, high = at.bins.ends
-    wide = np.maximum(at.means - low, high - at.means) / _HEDGE
+    wide = np.maximum(at.means - low, high - at.means) / TUNING.spikes.hedge
     half = np.maximum(np.log(wide) - at.log_sd, 0.0) / 2
     return replace(
         at,
@@ -147,16 +127,16 @@ def held(at: Located, round_: Moments, counts: Floats) -> tuple[Floats, Flags]:
     first_sd = np.linalg.norm(rows * told.means_sd, axis=0)
     second = (rows * (told.variances + away**2)).sum(axis=0)
     second_sd = np.linalg.norm(rows * told.variances_sd, axis=0)
-    far = (np.maximum(second, 0.0) + _LARGEST * second_sd) / np.maximum(
-        first - _LARGEST * first_sd, 1e-12
+    far = (np.maximum(second, 0.0) + TUNING.spikes.largest * second_sd) / np.maximum(
+        first - TUNING.spikes.largest * first_sd, 1e-12
     )
     low, high = at.bins.ends
     farthest = np.maximum(at.spots - low, high - at.spots)
-    spread = second > _SEEN * second_sd
+    spread = second > TUNING.spikes.seen * second_sd
     # Rows on both sides of a shared value have a sum near zero, whose ratio tells nothing: this frame held them.
-    stays = np.where(spread, told.widths, told.widths / _NARROWER)
-    ratio = np.minimum(_TIMES * far, farthest) / usual_radius(round_.frames)
-    least = np.where(first > _SEEN * first_sd, ratio, stays)
+    stays = np.where(spread, told.widths, told.widths / TUNING.spikes.narrower)
+    ratio = np.minimum(TUNING.spikes.times * far, farthest) / usual_radius(round_.frames)
+    least = np.where(first > TUNING.spikes.seen * first_sd, ratio, stays)
     return np.where(at.spikes, least, 0.0), at.spikes & spread
 
 
@@ -170,13 +150,13 @@ def around(at: Located, frames: Frames, laws: tuple[RadialLaw, ...]) -> Floats:
     low, high = at.bins.ends
     farthest = np.maximum(frames.centres - low, high - frames.centres) / usual
     widths = np.sqrt((frames.inverse**2).sum(axis=2))
-    far = at.spikes & (reach > _FAR)[:, None]
+    far = at.spikes & (reach > TUNING.spikes.far)[:, None]
     return np.where(far, np.minimum(widths * reach[:, None], farthest), 0.0)
 
 
 def usual_radius(frames: Frames) -> float:
     """The radius, in a frame's units, that a bell of many rows is clipped at."""
-    return clip_radius(frames.centres.shape[1], _MANY)[0]
+    return clip_radius(frames.centres.shape[1], TUNING.spikes.many)[0]
 
 
 def _pairs(bins: Bins) -> Floats:

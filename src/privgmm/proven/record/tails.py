@@ -15,24 +15,13 @@ from numpy.typing import NDArray
 from scipy.special import chdtr, gammaincinv, logsumexp
 
 from privgmm.proven.record.frames import bell_kept
+from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Flags, Floats
 
 # Lengths, in units of sqrt(d), of the shells' edges: fine where a bell ends, coarser outside.
 _EDGE_START, _SHELLS = 0.6, 18
 # Scales of the bells whose mixture is fitted to the counts.
 _SCALES_PER_OCTAVE = 2
-# A scale that is not the bell's own enters only where it explains so many standard deviations of noise.
-_ENTRY = 4.5
-# The same where only a radius is chosen, for classes of so many standard deviations of a shell's noise (straight in the logarithm
-# between): a tail that is none makes a large class's ellipsoid a little too wide, one that is overlooked is clipped. 2.5 for all
-# classes costs the paper's mixtures, N=1000, epsilon 4, 6 %; 4.5 for all costs Covertype, 540,000 rows, epsilon 4, half (J 0.092
-# instead of 0.060: forty rows are half of the variance of a direction); 1.5 makes radii of small classes too wide.
-_RADIUS_ENTRY, _LARGE = (4.5, 2.5), (100.0, 3000.0)
-# The same where all that may lie beyond the clip of a class that is no bell is asked for: from believing every
-# shell to nearly the above. Upper ends of 2 and 3 tried on 60 tables of spikes: intervals of deviations cover 0.91 and 0.93.
-_BEYOND_ENTRY = (0.0, 3.0)
-# After the fit, a shell (with all beyond it) is corrected by its residual if that exceeds this many standard deviations.
-_SURE = 5.0
 _SWEEPS = 300
 # Sweeps of the fit where it is made for many draws of the noise, which need no more than two digits.
 _REDRAWN_SWEEPS = 60
@@ -43,15 +32,8 @@ _TAILS = tuple((part, times) for times in (1.5, 2.0, 3.0, 5.0, 10.0) for part in
 _FAR_TAILS = tuple(
     (part, 10.0 ** (k / 3)) for k in range(3, 10) for part in (0.003, 0.01, 0.03, 0.1)
 )
-# They count if they are so likely together. Not tuned.
-_LIKELY = 0.5
-# A class has some if it is so many times as wide as its frame, and of so many standard deviations of a shell's noise. Twice as wide tried:
-# skew columns are then taken for such (lognormal money, epsilon 1: J 0.19 instead of 0.05; sums that follow from others, 3.6 instead of 0.22).
-_FAR_SPREAD, _FAR_SEEN = 5.0, 10.0
-# The prior probability that there are no tails (0.5, 0.95, 0.99 tried: with less, Gaussian classes are released worse).
-_BELLS = 0.99
-# ln of how many times as wide as its frame a class's core may be: its standard deviation, and where it ends.
-_CORE_SD, _CORE_MOST, _CORES = 0.5, 1.5, 31
+# ln of how many times as wide as its frame a class's core may be: where it ends, and how many widths are tried.
+_CORE_MOST, _CORES = 1.5, 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,15 +112,20 @@ def radial_laws(
     a class keeps the law that it surely shows by itself (``radial_law``), so that a weak hypothesis cannot remove it. With
     ``for_radius`` fainter tails are believed of large classes. With ``far`` the kinds of ``_FAR_TAILS`` may be, too.
     """
-    entry = np.full(counts.size, _ENTRY)
+    entry = np.full(counts.size, TUNING.tails.entry)
     if for_radius:
         entry = np.interp(
-            np.log(np.maximum(counts, 1.0) / shells.sd), np.log(_LARGE), _RADIUS_ENTRY
+            np.log(np.maximum(counts, 1.0) / shells.sd),
+            np.log(TUNING.tails.large),
+            TUNING.tails.radius_entry,
         )
     own = [radial_law(shells, k, n, dim, entry[k]) for k, n in enumerate(counts)]
     if far and far_out(tuple(own), counts, shells.sd).any():
         # Where one class has rows far out, others are likely to.
-        own = [radial_law(shells, k, n, dim, _RADIUS_ENTRY[1]) for k, n in enumerate(counts)]
+        own = [
+            radial_law(shells, k, n, dim, TUNING.tails.radius_entry[1])
+            for k, n in enumerate(counts)
+        ]
     kinds = len(_TAILS) + (len(_FAR_TAILS) if far else 0)
     evidence = np.zeros(1 + kinds)
     tailed = []
@@ -152,9 +139,9 @@ def radial_laws(
         seen[0] = max(seen[0], -0.5 * float(shown @ shown) / shells.sd[k] ** 2)
         evidence += seen
         tailed.append(np.einsum("fs,fsp->fp", np.exp(log_post[1:] - seen[1:, None]), parts[1:]))
-    evidence += np.log([_BELLS] + [(1 - _BELLS) / kinds] * kinds)
+    evidence += np.log([TUNING.tails.bells] + [(1 - TUNING.tails.bells) / kinds] * kinds)
     likely = np.exp(evidence - logsumexp(evidence))
-    if likely[1 + len(_TAILS) :].sum() < _LIKELY:
+    if likely[1 + len(_TAILS) :].sum() < TUNING.far.likely:
         likely[1 + len(_TAILS) :] = 0.0
         likely /= likely.sum()
     return tuple(
@@ -165,7 +152,9 @@ def radial_laws(
 
 def far_out(laws: tuple[RadialLaw, ...], counts: Floats, sd: Floats) -> Flags:
     """(K,) classes much wider than their frames, of rows enough (K,) for the noise of a shell (K,) to show it."""
-    return np.array([law.spread > _FAR_SPREAD for law in laws]) & (counts > _FAR_SEEN * sd)
+    return np.array([law.spread > TUNING.far.spread for law in laws]) & (
+        counts > TUNING.far.seen * sd
+    )
 
 
 def far_beyond(laws: tuple[RadialLaw, ...], lengths: Floats | float) -> Flags:
@@ -190,7 +179,7 @@ def _two_bells(at: _Templates, dim: int, far: bool) -> tuple[Floats, Floats]:
     core = at.lengths[np.minimum(middle, at.lengths.size - 1)] / np.sqrt(
         2 * gammaincinv(dim / 2, 0.5)
     )
-    log_prior = -0.5 * (np.log(core) / _CORE_SD) ** 2
+    log_prior = -0.5 * (np.log(core) / TUNING.tails.core) ** 2
     return parts, log_prior - logsumexp(log_prior, axis=1, keepdims=True)
 
 
@@ -200,15 +189,16 @@ def _in_shells(parts: Floats, shell: NDArray[np.intp]) -> Floats:
     return np.asarray(np.add.reduceat(parts, first, axis=-1))
 
 
-def radial_law(shells: Shells, k: int, n: float, dim: int, entry: float = _ENTRY) -> RadialLaw:
+def radial_law(shells: Shells, k: int, n: float, dim: int, entry: float | None = None) -> RadialLaw:
     """The law that explains the noisy shell counts of class k; a scale enters by so many standard deviations."""
     at = shells.templates(k, dim)
+    entry = TUNING.tails.entry if entry is None else entry
     counts, sigma = shells.counts[k], float(shells.sd[k])
     weights = _fit(counts[None], at, sigma, n, np.array([entry]), _SWEEPS)[0]
     expected = at.templates @ weights
     # What the bells leave unexplained, from the outside in: believed where it is sure.
     left = counts - expected
-    correction = np.where(np.abs(left) > _SURE * sigma, left, 0.0)
+    correction = np.where(np.abs(left) > TUNING.tails.sure * sigma, left, 0.0)
     factor = np.maximum(expected + correction, 0.0) / np.maximum(expected, 1e-9)
     masses = at.parts @ weights * factor[at.shell]
     empty = expected < 1e-9
@@ -232,7 +222,7 @@ def beyond(
     """
     at = shells.templates(k, dim)
     sigma = float(shells.sd[k])
-    least = np.linspace(*_BEYOND_ENTRY, len(lots))
+    least = np.linspace(*TUNING.tails.beyond_entry, len(lots))
     weights = _fit(shells.counts[k] + sigma * lots, at, sigma, n, least, _REDRAWN_SWEEPS)
     masses = weights @ at.parts.T
     masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-12)
