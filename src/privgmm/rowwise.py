@@ -42,6 +42,15 @@ _ATANH = tuple(2.0 / k for k in range(21, 0, -2))
 _TABLE_BITS = 16
 
 
+def of_class(X: Floats, codes: Codes, k: int) -> Floats:
+    """The rows of class k, in their order; a view where they lie side by side."""
+    rows = np.flatnonzero(codes == k)
+    if rows.size and rows[-1] - rows[0] < rows.size:
+        return X[rows[0] : rows[-1] + 1]
+    # take() of positions is several times faster than indexing rows with booleans.
+    return np.take(X, rows, axis=0)
+
+
 def columns(X: Floats, centre: Floats) -> Columns:
     """(d, n) array of x - centre."""
     z = np.ascontiguousarray(X.T)

@@ -72,7 +72,9 @@ def columns_of(
         names = tuple(f"x{j}" for j in range(matrix.shape[1]))
         choice = choose(names, columns, None, WHERE)
         at = {name: j for j, name in enumerate(names)}
-        X = np.take(matrix, [at[name] for name in choice.features], axis=1)
+        chosen = [at[name] for name in choice.features]
+        # The matrix is a copy of the caller's already.
+        X = matrix if choice.features == names else np.take(matrix, chosen, axis=1)
     else:
         names = check_names(frame.columns, WHERE)
         choice = choose(names, columns, label, WHERE, person)
@@ -239,7 +241,7 @@ def _matrix(data: Any) -> Floats:
         # NumPy would drop imaginary parts and read dates as counts of nanoseconds.
         if values.dtype.kind not in "biufO" or values.ndim != 2:
             raise TypeError
-        floats = values.astype(np.float64)
+        floats = values.astype(np.float64, order="C")
         return np.ma.filled(floats, np.nan) if isinstance(floats, np.ma.MaskedArray) else floats
     except (TypeError, ValueError, OverflowError):
         raise InputError(

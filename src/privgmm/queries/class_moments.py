@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privgmm.errors import InputError
-from privgmm.rowwise import Columns, columns, linear_map, squared_norm
+from privgmm.rowwise import Columns, columns, linear_map, of_class, squared_norm
 from privgmm.types import Adjacency, Codes, Floats, Integers
 
 # A clipped row becomes integers v with ||v||_2 <= GRID: 15 bits with the sign.
@@ -51,8 +51,7 @@ class ClassMoments:
         upper = np.triu_indices(d)
         totals = np.zeros((n_classes, self.width), dtype=np.int64)
         for k in range(n_classes):
-            # take() of positions is several times faster than indexing rows with booleans.
-            rows = X if n_classes == 1 else np.take(X, np.flatnonzero(codes == k), axis=0)
+            rows = of_class(X, codes, k)
             if rows.shape[0] == 0:
                 continue
             v = clipped_to_grid(linear_map(columns(rows, self.centres[k]), self.transforms[k]))

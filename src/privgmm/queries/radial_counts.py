@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privgmm.rowwise import columns, linear_map, squared_norm
+from privgmm.rowwise import columns, linear_map, of_class, squared_norm
 from privgmm.types import Adjacency, Codes, Floats, Integers
 
 
@@ -35,7 +35,7 @@ class RadialCounts:
         n_classes, shells = self.edges.shape[0], self.edges.shape[1] + 1
         totals = np.zeros((n_classes, shells), dtype=np.int64)
         for k in range(n_classes):
-            rows = X if n_classes == 1 else np.take(X, np.flatnonzero(codes == k), axis=0)
+            rows = of_class(X, codes, k)
             if rows.shape[0] == 0:
                 continue
             with np.errstate(over="ignore", invalid="ignore"):
