@@ -15,7 +15,7 @@ import pytest
 
 from privgmm.reproduce import EXPERIMENTS, Experiment, Result, reproduce
 from privgmm.reproduce.figures import data
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 
 pytestmark = pytest.mark.slow
 
@@ -115,13 +115,13 @@ def checked(name: str, out: Path) -> Result:
         (finding,) = [f for f in result.findings if f.claim.startswith(claim)]
         assert finding.held, finding.line
     alone = result.experiment.without("proven")
-    rest = Table(tuple(row for row in table.rows if row.method != "proven"))
+    rest = FigureTable(tuple(row for row in table.rows if row.method != "proven"))
     verdicts = [(f.claim, f.verdict) for f in alone.check(rest)]
     assert verdicts == [(f.claim, f.verdict) for f in result.findings if f.by == "paper"]
     return result
 
 
-def nearer_in_large_classes(table: Table) -> None:
+def nearer_in_large_classes(table: FigureTable) -> None:
     """Proven is nearer to the fit than published in every class of more than 140 rows."""
     sizes = {r.class_name: r.class_size for r in table.rows if r.class_name is not None}
     for name in (name for name, size in sizes.items() if size is not None and size > 140):

@@ -9,10 +9,10 @@ from privgmm import datasets, fit, kl_divergence, release
 from privgmm.reproduce.figures import methods
 
 
-def case(epsilon: float, seed: int, shift: float = 0.0, **more: object) -> methods.Case:
+def case(epsilon: float, seed: int, shift: float = 0.0, **more: object) -> methods.DataCase:
     X, y = datasets.synthetic(n=300, n_classes=3, dim=2, seed=seed)
     X = X + shift
-    return methods.Case(X, y, fit(X, y), epsilon, X, y, **more)
+    return methods.DataCase(X, y, fit(X, y), epsilon, X, y, **more)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])

@@ -10,7 +10,7 @@ import pytest
 import toy
 
 import privgmm
-from privgmm.reproduce import EXPERIMENTS, Result, Row, Table, page, reproduce
+from privgmm.reproduce import EXPERIMENTS, FigureTable, Result, Row, page, reproduce
 from privgmm.reproduce.harness.drawing import label
 from privgmm.reproduce.harness.findings import short
 from privgmm.reproduce.page import notes, numbers
@@ -51,7 +51,7 @@ def test_the_page_tells_claim_measurement_and_reason(result: Result, tmp_path: P
 
 
 def test_a_point_where_proven_loses_is_marked(result: Result, tmp_path: Path) -> None:
-    worse = Table(
+    worse = FigureTable(
         tuple(
             replace(r, kl=99.0) if r.method == "proven" and r.x == 2.0 else r
             for r in result.table.rows
@@ -67,7 +67,7 @@ def test_a_point_where_proven_loses_is_marked(result: Result, tmp_path: Path) ->
 
 def test_reasons_for_missing_numbers_are_told(result: Result, tmp_path: Path) -> None:
     refusal = Row("toy", "x", 4.0, "published", 9, "toy", note="R1SMG needs three features.")
-    told = replace(result, table=Table((*result.table.rows, refusal)))
+    told = replace(result, table=FigureTable((*result.table.rows, refusal)))
     page.write_page([told], tmp_path, tmp_path / "results.md")
     assert "Points without a number: R1SMG needs" in (tmp_path / "results.md").read_text()
 
@@ -89,7 +89,7 @@ def four(result: Result, **published: float) -> Result:
     names = ("kl_forward", "weights_tv", "accuracy_lost")
     mine, rival = dict.fromkeys(names, 0.2), {**dict.fromkeys(names, 0.3), **published}
     rows = tuple(replace(r, **(mine if r.method == "proven" else rival)) for r in result.table.rows)
-    return replace(result, table=Table(rows))
+    return replace(result, table=FigureTable(rows))
 
 
 def test_a_number_in_which_published_is_nearer_is_told(result: Result, tmp_path: Path) -> None:

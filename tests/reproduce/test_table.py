@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privgmm.reproduce import Row, Table
+from privgmm.reproduce import FigureTable, Row
 from privgmm.reproduce.harness.drawing import off_axis
 from privgmm.reproduce.harness.findings import (
     below,
@@ -18,10 +18,10 @@ from privgmm.reproduce.harness.findings import (
 from privgmm.reproduce.harness.table import interval
 
 
-def table(**levels: list[float]) -> Table:
+def table(**levels: list[float]) -> FigureTable:
     """Five trials a point, 2 % apart; x = 1, 2, ..."""
     spread = (0.96, 0.98, 1.0, 1.02, 1.04)
-    return Table(
+    return FigureTable(
         tuple(
             Row("t", "x", float(i), method.replace("_", "-"), trial, "toy", kl=level * factor)
             for method, values in levels.items()
@@ -42,7 +42,7 @@ def test_the_interval_covers_the_mean_at_its_level() -> None:
 
 def test_curve_leaves_out_points_without_numbers() -> None:
     rows = (*table(published=[4.0, 2.0]).rows, Row("t", "x", 3.0, "published", 0, "toy", note="no"))
-    curve = Table(rows).curve("published")
+    curve = FigureTable(rows).curve("published")
     assert curve.x.tolist() == [1.0, 2.0]
     assert curve.mean == pytest.approx([4.0, 2.0])
     assert (curve.low < curve.mean).all()
@@ -68,10 +68,10 @@ def test_a_trend_on_the_same_data_holds_at_every_step(
     assert found.verdict == ("yes" if held else "no")
 
 
-def heavy(levels: list[float], trials: int, seed: int) -> Table:
+def heavy(levels: list[float], trials: int, seed: int) -> FigureTable:
     """Other data sets at every x, with a tail like KL's: a lognormal factor of deviation 1.5."""
     rng = np.random.default_rng(seed)
-    return Table(
+    return FigureTable(
         tuple(
             Row("t", "x", float(i), "published", t, "toy", kl=level * rng.lognormal(0, 1.5))
             for i, level in enumerate(levels, start=1)

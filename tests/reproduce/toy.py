@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from privgmm.reproduce import Experiment, Finding, Row, Study, Table, Task
+from privgmm.reproduce import Experiment, FigureTable, Finding, Row, Study, Task
 from privgmm.reproduce.harness.drawing import draw_lines
 from privgmm.reproduce.harness.experiment import stream
 from privgmm.reproduce.harness.findings import proven_below_published, trend
@@ -30,7 +30,7 @@ def run(study: Study, task: Task) -> list[Row]:
     return out
 
 
-def check(table: Table) -> tuple[Finding, ...]:
+def check(table: FigureTable) -> tuple[Finding, ...]:
     return trend(table, "falls", "in x", same_data=True), proven_below_published(table)
 
 

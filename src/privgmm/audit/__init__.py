@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from privgmm.audit.success import Success, successes
-from privgmm.audit.verdict import CONFIDENCE, Attack, Row, judge
+from privgmm.audit.verdict import CONFIDENCE, Attack, AuditLine, judge
 from privgmm.errors import InputError
 from privgmm.privacy.accounting import check_epsilon_delta
 
 __all__ = [
     "CONFIDENCE",
     "Attack",
-    "Row",
+    "AuditLine",
     "Success",
     "attacks",
     "audit",
@@ -28,7 +28,7 @@ def audit(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     **effort: Any,
-) -> tuple[list[Attack], list[Row]]:
+) -> tuple[list[Attack], list[AuditLine]]:
     """Attack a mechanism on invented neighbouring tables; returns the attacks and their verdicts.
 
     ``effort`` is that of ``attacks``: trials, seed and seconds.

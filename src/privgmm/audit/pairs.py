@@ -17,7 +17,7 @@ from privgmm.types import Adjacency, Codes, Floats
 N_CLASSES = 3
 # Rows of the person who differs: the days of one home in a table like the paper's.
 PERSON_ROWS = 49
-Row = tuple[Sequence[float], int]
+AuditLine = tuple[Sequence[float], int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def informed(adjacency: Adjacency) -> Case:
     """A table so simple that one released number holds nearly all of what the noisy answers give away."""
     if adjacency == "label":
         # All rows have the same features, hence one public cell: its two noisy counts alone decide the weights.
-        rows: list[Row] = [([0.0], 0), ([0.0], 1), ([0.0], 1)]
+        rows: list[AuditLine] = [([0.0], 0), ([0.0], 1), ([0.0], 1)]
         name = "a label flips between two small classes of equal rows"
         pair = _pair(name, rows, [([0.0], 0)], [([0.0], 1)], 2)
         return Case("released mixture", adjacency, pair, lambda m: float(m.weights[1]))
@@ -177,7 +177,7 @@ def informed(adjacency: Adjacency) -> Case:
         name = "a record at one bound moves to the opposite one"
         pair = _pair(name, [([0.0], 0)] * 6, [([1.0], 0)], [([-1.0], 0)], 1)
         return Case("released mixture", adjacency, pair, lambda m: -float(m.means[0, 0]))
-    small: list[Row] = [([0.0], 0), ([0.0], 1)] * 3
+    small: list[AuditLine] = [([0.0], 0), ([0.0], 1)] * 3
     pair = _pair("a record at the bound enters", small, [], [([1.0], 1)], 2)
     return Case("released mixture", adjacency, pair, lambda m: float(m.means[1, 0]))
 
@@ -188,7 +188,7 @@ def realistic(adjacency: Adjacency) -> Case:
     centres = np.array([-0.5, 0.0, 0.4])[:, None] / np.sqrt(dim)
     codes = np.repeat([0, 1, 2], [11, 6, 5])
     X = centres[codes] + 0.1 * np.random.default_rng(0).standard_normal((codes.size, dim))
-    rows: list[Row] = [(row.tolist(), int(k)) for row, k in zip(X, codes, strict=True)]
+    rows: list[AuditLine] = [(row.tolist(), int(k)) for row, k in zip(X, codes, strict=True)]
     x = np.full(dim, 0.9 / np.sqrt(dim))
     if adjacency == "label":
         name = "the label of a row apart flips"
@@ -202,11 +202,15 @@ def realistic(adjacency: Adjacency) -> Case:
 
 
 def _pair(
-    name: str, shared: Sequence[Row], first: Sequence[Row], second: Sequence[Row], n_classes: int
+    name: str,
+    shared: Sequence[AuditLine],
+    first: Sequence[AuditLine],
+    second: Sequence[AuditLine],
+    n_classes: int,
 ) -> Pair:
     return Pair(name, *(_stacked([*shared, *own], n_classes) for own in (first, second)))
 
 
-def _stacked(rows: Sequence[Row], n_classes: int) -> ArraySource:
+def _stacked(rows: Sequence[AuditLine], n_classes: int) -> ArraySource:
     X: Floats = np.array([x for x, _ in rows], dtype=np.float64)
     return ArraySource(X, np.array([k for _, k in rows], dtype=np.intp), n_classes)

@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from privgmm.audit.verdict import (
     CONFIDENCE,
     Attack,
-    Row,
+    AuditLine,
     binomial_lower,
     binomial_upper,
     thresholds,
@@ -178,7 +178,7 @@ def _hits(
     )
 
 
-def write_picture(attacks: Sequence[Attack], rows: Sequence[Row], path: Path) -> None:
+def write_picture(attacks: Sequence[Attack], rows: Sequence[AuditLine], path: Path) -> None:
     """Write histograms of the scores as .svg, .png or .pdf, by the name's ending."""
     from matplotlib.figure import Figure
 

@@ -133,7 +133,7 @@ class Attack:
 
 
 @dataclass(frozen=True)
-class Row:
+class AuditLine:
     """One line of the audit; ``refuted``: the claim is false with probability above CONFIDENCE."""
 
     query: str
@@ -163,7 +163,7 @@ class Row:
         }
 
 
-def judge(attacks: Sequence[Attack], epsilon: float, delta: float) -> list[Row]:
+def judge(attacks: Sequence[Attack], epsilon: float, delta: float) -> list[AuditLine]:
     """Lower bounds that hold together: Bonferroni over attacks and the tests of each."""
     alpha = (1 - CONFIDENCE) / max(len(attacks), 1)
     rows = []
@@ -176,7 +176,7 @@ def judge(attacks: Sequence[Attack], epsilon: float, delta: float) -> list[Row]:
             if curve > bound:
                 bound, method = curve, "whole ROC curve (mu-GDP)"
         rows.append(
-            Row(
+            AuditLine(
                 attack.query,
                 attack.neighbours,
                 method,

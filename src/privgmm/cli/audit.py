@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from privgmm.errors import InputError
 
 if TYPE_CHECKING:
-    from privgmm.audit import Row
+    from privgmm.audit import AuditLine
     from privgmm.audit.success import Rate, Success
 
 PLOT_KINDS = (".svg", ".png", ".pdf")
@@ -70,7 +70,7 @@ def run(
         _print_table(mechanism, unit, rows)
 
 
-def _print_table(mechanism: str, unit: str, rows: list[Row]) -> None:
+def _print_table(mechanism: str, unit: str, rows: list[AuditLine]) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class MechanismRows:
     """Rows as the mechanism sees them: after preprocessing and, at record level, in unit coordinates."""
 
     source: Source
@@ -94,18 +94,18 @@ def proven(request: OpenedRequest) -> Made:
     return Made(mixture, guarantee, rows.steps, errors, components, margins, encoding)
 
 
-def _prepared(request: OpenedRequest, curator: Curator) -> Rows:
+def _prepared(request: OpenedRequest, curator: Curator) -> MechanismRows:
     """Preprocess by the rules of the unit, then move the stated region to the unit ball."""
     if not request.steps:
         if request.unit == "label" and not request.plain:
             return _encoded(request)
         if request.unit == "label":
-            return Rows(request.source, (), None, request.rows.features)
+            return MechanismRows(request.source, (), None, request.rows.features)
         if not request.plain:
-            return Rows(request.source, (), None, None)
+            return MechanismRows(request.source, (), None, None)
         assert request.region is not None
         mapped = MappedSource(request.source, request.region.to_unit)
-        return Rows(mapped, (), request.region, None)
+        return MechanismRows(mapped, (), request.region, None)
     memory = request.in_memory
 
     def pay(rows: Floats, lo: Floats, hi: Floats) -> Standardise:
@@ -121,24 +121,26 @@ def _prepared(request: OpenedRequest, curator: Curator) -> Rows:
     )
     source = replace(memory, X=prepared.X)
     if request.unit == "label":
-        return Rows(source, prepared.steps, None, ArrayFeatures(prepared.X, memory.shares))
+        return MechanismRows(source, prepared.steps, None, ArrayFeatures(prepared.X, memory.shares))
     region = stated_region(source.dim, **{**_NOTHING_STATED, **prepared.region})
-    return Rows(MappedSource(source, region.to_unit), prepared.steps, region, None)
+    return MechanismRows(MappedSource(source, region.to_unit), prepared.steps, region, None)
 
 
-def _encoded(request: OpenedRequest) -> Rows:
+def _encoded(request: OpenedRequest) -> MechanismRows:
     """Public features with categories and missing cells as numbers; the encoding is chosen from these features alone."""
     from privgmm.proven.label import public_encoding
 
     encoding = public_encoding(request.rows.features, request.columns)
     source = MappedSource(request.source, encoding)
-    return Rows(source, (), None, EncodedFeatures(request.rows.features, encoding), encoding)
+    return MechanismRows(
+        source, (), None, EncodedFeatures(request.rows.features, encoding), encoding
+    )
 
 
 _NOTHING_STATED = {"bounds": None, "radius": None, "center": None}
 
 
-def _estimate(request: OpenedRequest, rows: Rows, curator: Curator) -> Estimate:
+def _estimate(request: OpenedRequest, rows: MechanismRows, curator: Curator) -> Estimate:
     k = len(request.classes)
     if rows.features is not None:
         from privgmm.proven.label import release_label
@@ -171,7 +173,7 @@ def _estimate(request: OpenedRequest, rows: Rows, curator: Curator) -> Estimate:
     )  # fmt: skip
 
 
-def _steps(request: OpenedRequest, rows: Rows) -> tuple[float | None, ...]:
+def _steps(request: OpenedRequest, rows: MechanismRows) -> tuple[float | None, ...]:
     """The distances between values, by column of the model (by stated column, where columns are encoded)."""
     if rows.steps:
         return (None,) * rows.source.dim

@@ -11,7 +11,7 @@ import numpy as np
 from privgmm.data.ids import Words, missing_ids
 from privgmm.data.labels import bounded, missing_labels
 from privgmm.data.persons import ByPerson, People, fuller, row_keys
-from privgmm.data.register import Rows
+from privgmm.data.register import RowKeys
 from privgmm.data.source import Kinds, add_exactly
 from privgmm.data.table import Layout
 from privgmm.data.validate import Unusable, finite_rows, unusable
@@ -171,7 +171,7 @@ def rows_of(
     persons: PersonUnit,
     key: bytes,
     progress: Progress = no_progress,
-) -> tuple[Tally, Rows]:
+) -> tuple[Tally, RowKeys]:
     """A part's unusable cells, and the persons of its usable rows: those with usable features, whatever their labels."""
     keys, usable = [_no_keys(persons)], [np.empty(0, bool)]
 
@@ -187,7 +187,7 @@ def rows_of(
 
     found = add_tallies(parts(), layout, Nothing())
     flags = np.concatenate(usable)
-    return found, Rows.of(number, np.concatenate(keys, axis=1), None if flags.all() else flags)
+    return found, RowKeys.of(number, np.concatenate(keys, axis=1), None if flags.all() else flags)
 
 
 def _no_keys(persons: PersonUnit) -> Words:

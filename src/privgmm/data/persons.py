@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from privgmm.data.ids import Words, digests, id_texts, missing_ids, new_key, told_apart
-from privgmm.data.register import Block, Register, Rows
+from privgmm.data.register import Block, Register, RowKeys
 from privgmm.data.source import (
     CHUNK_ROWS,
     Kinds,
@@ -131,7 +131,7 @@ class Whose:
 
     persons: PersonUnit
     key: bytes = field(default_factory=new_key)
-    chunks: list[Rows] = field(default_factory=list)
+    chunks: list[RowKeys] = field(default_factory=list)
     # How many rows of each chunk have no id.
     missing: list[int] = field(default_factory=list)
 
@@ -149,14 +149,14 @@ class Whose:
             self.chunks.append(rows)
             self.missing.append(missing)
 
-    def _told(self, part: tuple[Floats, Any]) -> tuple[Rows, int]:
+    def _told(self, part: tuple[Floats, Any]) -> tuple[RowKeys, int]:
         """The rows that have finite features and an id, and how many rows have no id."""
         X, ids = part[0], id_texts(part[1])
         kept = finite_rows(X) & ~missing_ids(ids)
         if kept.all():
-            return Rows.of(0, row_keys(self.persons, X, ids, self.key, told_apart)), 0
+            return RowKeys.of(0, row_keys(self.persons, X, ids, self.key, told_apart)), 0
         keys = row_keys(self.persons, X[kept], ids.filter(kept), self.key, told_apart)
-        return Rows.of(0, keys, kept), ids.null_count
+        return RowKeys.of(0, keys, kept), ids.null_count
 
     @property
     def kept(self) -> Flags:
@@ -168,7 +168,7 @@ class Whose:
         """The share of each of these rows."""
         if not self.chunks:
             width = 2 if self.persons.max_rows is None else 3
-            self.chunks.append(Rows.of(0, np.empty((width, 0), np.uint64)))
+            self.chunks.append(RowKeys.of(0, np.empty((width, 0), np.uint64)))
         block = Block.of(self.chunks, self.persons.max_rows)
         register = Register.of(block.sheet, self.persons)
         kinds = np.concatenate([kinds for _, kinds in block.kinds(register)])

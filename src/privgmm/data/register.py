@@ -105,7 +105,7 @@ def _different(words: Words) -> Flags:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowKeys:
     """Keys of the usable rows of a part, grouped by their first byte, so that each group stays in cache when it is sorted.
 
     order : (n,) the rows in that order; ends : (256,) where the group of each byte ends
@@ -119,12 +119,12 @@ class Rows:
     usable: Flags | None
 
     @staticmethod
-    def of(part: int, keys: Words, usable: Flags | None = None) -> Rows:
+    def of(part: int, keys: Words, usable: Flags | None = None) -> RowKeys:
         """The rows of a part with these keys (``persons.row_keys``), one by one."""
         first = (keys[0] >> np.uint64(56)).astype(np.uint8)
         order = np.argsort(first, kind="stable").astype(np.int32)
         ends = np.cumsum(np.bincount(first, minlength=_BYTES))
-        return Rows(part, np.take(keys, order, axis=1), order, ends, usable)
+        return RowKeys(part, np.take(keys, order, axis=1), order, ends, usable)
 
     @property
     def n_rows(self) -> int:
@@ -140,14 +140,14 @@ class Rows:
 class Block:
     """The counted rows of some parts. Each has an entry in the ``sheet``, or -1 if it surely comes after the rows that count.
 
-    parts : for each part its number, its usable rows (``Rows.usable``) and their entries
+    parts : for each part its number, its usable rows (``RowKeys.usable``) and their entries
     """
 
     sheet: Sheet
     parts: tuple[tuple[int, Flags | None, NDArray[np.int32]], ...]
 
     @staticmethod
-    def of(rows: list[Rows], most_rows: int | None) -> Block:
+    def of(rows: list[RowKeys], most_rows: int | None) -> Block:
         """Count the rows of these parts; threads sort the groups of first bytes side by side."""
 
         def one(byte: int) -> tuple[Sheet, NDArray[np.int32]]:
@@ -194,7 +194,7 @@ class Block:
             yield part, kinds
 
 
-def _by_part(rows: list[Rows], entries: list[NDArray[np.int32]]) -> Iterator[NDArray[np.int32]]:
+def _by_part(rows: list[RowKeys], entries: list[NDArray[np.int32]]) -> Iterator[NDArray[np.int32]]:
     """Turn entries that are grouped by first byte over all parts into the entries of each part's rows, in their order."""
     used = [0] * _BYTES
     for part in rows:
@@ -209,7 +209,7 @@ def _by_part(rows: list[Rows], entries: list[NDArray[np.int32]]) -> Iterator[NDA
         yield entry
 
 
-def registered(parts: Iterable[Rows], persons: PersonUnit) -> tuple[Register, dict[int, Kinds]]:
+def registered(parts: Iterable[RowKeys], persons: PersonUnit) -> tuple[Register, dict[int, Kinds]]:
     """All persons of the rows of a table, and the kinds of the rows of as many parts as there is room for."""
     blocks: list[Block] = []
 
@@ -230,9 +230,9 @@ def registered(parts: Iterable[Rows], persons: PersonUnit) -> tuple[Register, di
     return register, known
 
 
-def _gathered(parts: Iterable[Rows]) -> Iterator[list[Rows]]:
+def _gathered(parts: Iterable[RowKeys]) -> Iterator[list[RowKeys]]:
     """The parts in lists that are sorted together, each of at most _BLOCK_ROWS rows unless a single part has more."""
-    waiting: list[Rows] = []
+    waiting: list[RowKeys] = []
     held = 0
     for rows in parts:
         if waiting and held + rows.n_rows > _BLOCK_ROWS:

@@ -23,7 +23,7 @@ from privgmm.data.passes import (
     tally,
 )
 from privgmm.data.persons import ByPerson, People, Whose
-from privgmm.data.register import Register, Rows, registered
+from privgmm.data.register import Register, RowKeys, registered
 from privgmm.data.source import ArraySource, Kinds, SourceAround, joined, scaled, side_by_side
 from privgmm.data.table import Layout
 from privgmm.errors import InputError
@@ -155,11 +155,11 @@ class FileSource(StreamedSource):
         """One pass that counts the rows of every person, and looks for unusable ones."""
         tallies: list[Tally] = []
 
-        def one(number: int) -> tuple[Tally, Rows]:
+        def one(number: int) -> tuple[Tally, RowKeys]:
             piece = self.pieces[number]
             return rows_of(number, piece, self.layout, persons, key, self.progress)
 
-        def parts() -> Iterator[Rows]:
+        def parts() -> Iterator[RowKeys]:
             for found, rows in side_by_side(one, range(len(self.pieces)), self.threads):
                 tallies.append(found)
                 yield rows

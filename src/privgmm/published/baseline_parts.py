@@ -66,7 +66,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Part:
+class BaselinePart:
     """How one part is released, draw(facts, eps, delta, rng), and what it costs, class_kl(facts, eps, delta, draws).
 
     ``class_kl`` is (K,): what the part adds to KL(N~_k || N_k) on average, over ``draws`` draws where there is no
@@ -195,11 +195,11 @@ def _r1smg_means_kl(facts: Facts, eps: float, delta: float, _: int) -> Floats:
 
 
 MEAN_PARTS = {
-    kind: Part(partial(_draw_iid_means, kind), partial(_iid_means_kl, kind))
+    kind: BaselinePart(partial(_draw_iid_means, kind), partial(_iid_means_kl, kind))
     for kind in ("laplace", "gaussian")
 } | {
-    "colored-gaussian": Part(_draw_colored_means, _colored_means_kl),
-    "r1smg": Part(_draw_r1smg_means, _r1smg_means_kl),
+    "colored-gaussian": BaselinePart(_draw_colored_means, _colored_means_kl),
+    "r1smg": BaselinePart(_draw_r1smg_means, _r1smg_means_kl),
 }
 
 
@@ -240,6 +240,6 @@ def _class_kl(kind: str, facts: Facts, eps: float, delta: float, draws: int) -> 
 
 
 COVARIANCE_PARTS = {
-    kind: Part(partial(_draw, kind), partial(_class_kl, kind))
+    kind: BaselinePart(partial(_draw, kind), partial(_class_kl, kind))
     for kind in ("laplace", "gaussian", "wishart")
 }

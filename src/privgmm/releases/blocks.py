@@ -14,13 +14,13 @@ from privgmm.model.uncertainty import KINDS, Errors, Interval, Intervals
 from privgmm.types import Floats
 
 
-class Part(BaseModel):
+class DocumentPart(BaseModel):
     """The base of all parts of a document: strict types, no unknown fields, finite numbers only."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class ColumnPart(Part):
+class ColumnPart(DocumentPart):
     """One feature as stated."""
 
     name: str
@@ -34,14 +34,14 @@ class ColumnPart(Part):
     )
 
 
-class EncodingPart(Part):
+class EncodingPart(DocumentPart):
     """How categories and missing cells became numbers: per column a fill, and the levels that have a 0/1 column of their own."""
 
     fills: list[float] = Field(min_length=1)
     levels: list[list[int]] = Field(min_length=1)
 
 
-class MarginsPart(Part):
+class MarginsPart(DocumentPart):
     """Per class and column of the mixture: quantiles at normal scores; per class: correlations of those scores."""
 
     version: Literal[1]
@@ -107,7 +107,7 @@ Table = list[list[float]]
 Tables = list[list[list[float]]]
 
 
-class ClassErrors(Part):
+class ClassErrors(DocumentPart):
     """Errors and intervals of one number per class."""
 
     error: Vector = Field(min_length=1)
@@ -115,7 +115,7 @@ class ClassErrors(Part):
     high: Vector = Field(min_length=1)
 
 
-class ColumnErrors(Part):
+class ColumnErrors(DocumentPart):
     """Errors and intervals of one number per class and column."""
 
     error: Table = Field(min_length=1)
@@ -123,7 +123,7 @@ class ColumnErrors(Part):
     high: Table = Field(min_length=1)
 
 
-class PairErrors(Part):
+class PairErrors(DocumentPart):
     """Errors and intervals of one number per class and pair of columns."""
 
     error: Tables = Field(min_length=1)
@@ -131,7 +131,7 @@ class PairErrors(Part):
     high: Tables = Field(min_length=1)
 
 
-class ErrorsPart(Part):
+class ErrorsPart(DocumentPart):
     """Standard errors and 95 % intervals, in the columns of the mixture; shapes are checked on load."""
 
     version: Literal[1]

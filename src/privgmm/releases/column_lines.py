@@ -57,7 +57,7 @@ def column_lines(release: Release) -> tuple[tuple[ColumnLine, ...], ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumericColumns:
     """The numeric columns, D' of them: a mixture of the cells that are not missing, and facts about each column.
 
     ``columns`` are positions among the user's columns, ``places`` among the model's; ``stated`` is what was stated of them,
@@ -71,13 +71,13 @@ class Numbers:
     stated: tuple[Column, ...]
 
 
-def numbers(release: Release) -> Numbers | None:
+def numbers(release: Release) -> NumericColumns | None:
     """The numeric columns, after preprocessing those of the model; None if all columns are categories."""
     encoding, mixture = release.encoding, release.mixture
     if encoding is None:
         names, every = release.model_names, tuple(range(mixture.dim))
         stated = tuple(Column(name) for name in names) if release.preprocessing else release.columns
-        return Numbers(mixture, names, every, every, stated)
+        return NumericColumns(mixture, names, every, every, stated)
     chosen = [j for j, column in enumerate(encoding.columns) if column.type != "category"]
     if not chosen:
         return None
@@ -87,7 +87,7 @@ def numbers(release: Release) -> Numbers | None:
         means.append(mean)
         covariances.append(covariance)
     stated = tuple(encoding.columns[j] for j in chosen)
-    return Numbers(
+    return NumericColumns(
         Mixture(mixture.weights, np.stack(means), np.stack(covariances), mixture.classes),
         tuple(column.name for column in stated),
         tuple(chosen),

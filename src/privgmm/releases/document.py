@@ -15,10 +15,10 @@ from privgmm.model.components import ComponentMixture
 from privgmm.model.mixture import Mixture
 from privgmm.releases.blocks import (
     ColumnPart,
+    DocumentPart,
     EncodingPart,
     ErrorsPart,
     MarginsPart,
-    Part,
     columns_block,
     columns_of,
     encoding_block,
@@ -41,7 +41,7 @@ _CANONICAL_SINCE = 3
 LARGEST_FILE = 1 << 28
 
 
-class MixturePart(Part):
+class MixturePart(DocumentPart):
     """The mixture as numbers; shapes and definiteness are checked by ``Mixture`` itself."""
 
     classes: list[bool | int | float | str] = Field(min_length=1)
@@ -50,7 +50,7 @@ class MixturePart(Part):
     covariances: list[list[list[float]]] = Field(min_length=1)
 
 
-class ComponentsPart(Part):
+class ComponentsPart(DocumentPart):
     """Gaussians inside the classes; ``owners`` are positions in the class list. Checked by ``ComponentMixture``."""
 
     owners: list[int] = Field(min_length=1)
@@ -59,7 +59,7 @@ class ComponentsPart(Part):
     covariances: list[list[list[float]]] = Field(min_length=1)
 
 
-class MechanismPart(Part):
+class MechanismPart(DocumentPart):
     """One ``Mechanism`` of the statement."""
 
     query: str
@@ -69,14 +69,14 @@ class MechanismPart(Part):
     mu: float = Field(gt=0)
 
 
-class PersonPart(Part):
+class PersonPart(DocumentPart):
     """Whose rows are protected together, and how they count."""
 
     column: str = Field(min_length=1)
     max_rows: int | None = Field(default=None, ge=1)
 
 
-class GuaranteePart(Part):
+class GuaranteePart(DocumentPart):
     """The statement, with the sentences that a reader of the file needs."""
 
     status: Status
@@ -97,7 +97,7 @@ class GuaranteePart(Part):
     person: PersonPart | None = None
 
 
-class ReleaseDocument(Part):
+class ReleaseDocument(DocumentPart):
     """One published Gaussian mixture with its differential-privacy statement."""
 
     format: Literal["privgmm-release"]

@@ -12,7 +12,7 @@ from privgmm.model.margins import shares_between
 from privgmm.model.picture import View, bar_edges, plot_range, spread
 from privgmm.model.uncertainty import Interval
 from privgmm.releases import Release
-from privgmm.releases.column_lines import ColumnLine, Numbers, column_lines
+from privgmm.releases.column_lines import ColumnLine, NumericColumns, column_lines
 from privgmm.releases.wording import printable, share_with_error, with_error
 from privgmm.report import panels
 from privgmm.report.numbers import column, number, percent
@@ -70,7 +70,7 @@ def class_rows(release: Release, keys: list[str]) -> tuple[ClassRow, ...]:
 
 
 def feature_blocks(
-    release: Release, shown: Numbers | None, view: View, private: Reference | None
+    release: Release, shown: NumericColumns | None, view: View, private: Reference | None
 ) -> list[dict[str, Any]]:
     """For each numeric column shown: its name, and a (class index, svg) for each class shown."""
     from markupsafe import Markup
@@ -145,7 +145,7 @@ def _level_cell(line: ColumnLine, k: int, j: int, private: Reference | None) -> 
 
 
 def pair_panels(
-    release: Release, shown: Numbers | None, view: View, keys: list[str]
+    release: Release, shown: NumericColumns | None, view: View, keys: list[str]
 ) -> list[dict[str, Any]]:
     """The lower triangle of a scatter matrix: (row, column) on the grid, names and svg."""
     from markupsafe import Markup
@@ -238,13 +238,15 @@ def _texts(stated: Column, cells: Floats) -> list[str]:
     return ["–" if np.isnan(c) else next(there) for c in cells]
 
 
-def _lines(release: Release, shown: Numbers) -> list[ColumnLine]:
+def _lines(release: Release, shown: NumericColumns) -> list[ColumnLine]:
     """The lines about the means of the numeric columns."""
     every = column_lines(release)
     return [every[j][0] for j in shown.columns]
 
 
-def _bell_extent(shown: Numbers, j: int, view: View, private: Reference | None) -> panels.Range:
+def _bell_extent(
+    shown: NumericColumns, j: int, view: View, private: Reference | None
+) -> panels.Range:
     """The axis range of feature j over the classes shown, private fits included when given."""
     classes = list(view.classes)
     means, deviations = shown.mixture.means[classes, j], spread(shown.mixture)[classes, j]
@@ -256,7 +258,7 @@ def _bell_extent(shown: Numbers, j: int, view: View, private: Reference | None) 
 
 
 def _extent(
-    release: Release, shown: Numbers, j: int, view: View, private: Reference | None
+    release: Release, shown: NumericColumns, j: int, view: View, private: Reference | None
 ) -> tuple[panels.Range, Floats | None]:
     """The axis range of a column and, where its shape is known, the edges of its bars, whole steps apart if steps are stated."""
     low, high = _bell_extent(shown, j, view, private)

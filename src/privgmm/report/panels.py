@@ -25,7 +25,7 @@ _WHISKER_HEIGHT = 0.12
 _STROKE = 0.035
 
 
-class Curve(NamedTuple):
+class Relief(NamedTuple):
     """A released density over an extent: points (m, 2) with x in the unit square and heights of which the largest is 1.
 
     ``scale`` turns densities into such heights.
@@ -35,16 +35,16 @@ class Curve(NamedTuple):
     scale: float
 
 
-def bell_curve(mean: float, deviation: float, extent: Range) -> Curve:
+def bell_curve(mean: float, deviation: float, extent: Range) -> Relief:
     """The density of a Gaussian, with more points where it bends."""
-    return Curve(np.column_stack(_bell(mean, deviation, extent)), deviation * np.sqrt(2 * np.pi))
+    return Relief(np.column_stack(_bell(mean, deviation, extent)), deviation * np.sqrt(2 * np.pi))
 
 
-def bar_curve(edges: Floats, shares: Floats, extent: Range) -> Curve:
+def bar_curve(edges: Floats, shares: Floats, extent: Range) -> Relief:
     """The density of shares between edges, as the outline of bars."""
     density = shares / np.diff(edges)
     scale = 1 / max(float(density.max()), np.finfo(float).tiny)
-    return Curve(_outline(edges, density * scale, extent), scale)
+    return Relief(_outline(edges, density * scale, extent), scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class PrivateCurve:
 
 def marginal(
     k: int,
-    released: Curve,
+    released: Relief,
     extent: Range,
     label: str,
     prefix: str,

@@ -131,7 +131,7 @@ def _table(points: ArrayLike | Points) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SomePoints:
     """Some of the points, and their row numbers among all of them."""
 
     rows: Floats
@@ -145,7 +145,7 @@ class Survey:
     reader: Reader
     gram: Floats
     count: int
-    picked: Rows
+    picked: SomePoints
     passes: int
 
 
@@ -169,12 +169,12 @@ def survey(reader: Reader, wanted: NDArray[np.intp]) -> Survey:
         return survey(in_float_range(reader), wanted)
     rows = np.concatenate(parts) if parts else np.empty((0, reader.dim))
     passes = 1 if reader.unit == 1 else 3
-    return Survey(reader, gram, count, Rows(rows, wanted[: len(rows)]), passes)
+    return Survey(reader, gram, count, SomePoints(rows, wanted[: len(rows)]), passes)
 
 
 def farthest(
     reader: Reader, B: Floats, count: int, limit: int, floor: float = -np.inf
-) -> tuple[float, Rows]:
+) -> tuple[float, SomePoints]:
     """max_n |B^T x_n|^2 in one pass, and the up to ``limit`` points that come nearest to it.
 
     Points at or below ``floor`` are not worth keeping.
@@ -198,7 +198,7 @@ def farthest(
     if seen != count:
         raise InputError("The blocks of points must hold the same rows at every pass.")
     rows, index, _ = _top(kept, limit)
-    return worst, Rows(rows, index)
+    return worst, SomePoints(rows, index)
 
 
 def quadratic_forms(X: Floats, B: Floats, out: Floats | None = None) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privgmm.solver.newton import AxisPairs, DualPoint, solve_dual, spectrum, warm_up
-from privgmm.solver.points import Rows, Survey, Whitening, farthest, quadratic_forms
+from privgmm.solver.points import SomePoints, Survey, Whitening, farthest, quadratic_forms
 from privgmm.types import Floats
 
 # Rows that a pass may keep, and how near to the surface they must be once there is an ellipsoid.
@@ -85,7 +85,7 @@ def cover(seen: Survey, white: Whitening, tol: float, start: Floats) -> Covering
         if done or np.isin(far.index, pool.index).all():
             return Covering(shape, value, gap, support, live.p, steps, passes)
         new = ~np.isin(far.index, support)
-        pool = Rows(
+        pool = SomePoints(
             np.concatenate([pool.rows[live.at], far.rows[new]]),
             np.concatenate([support, far.index[new]]),
         )

@@ -96,7 +96,7 @@ class ClipEllipsoids:
         return np.asarray(np.vecdot(linear, u) + self.shape.count * slopes[0])
 
 
-class Prepared:
+class Coordinates:
     """Coordinates u (n, d) of some rows in the ellipsoid of a class, for scores and totals of the same rows.
 
     Few columns are multiplied with one another once, which both then read.

@@ -18,7 +18,7 @@ from privgmm.proven.label.clusterings import Clustering, PublicView
 from privgmm.proven.label.statistics import (
     ClassFit,
     FitDraws,
-    Rows,
+    RowProducts,
     column_scale,
     moments_under,
     softmax_rows,
@@ -199,7 +199,7 @@ def mixed_draws(
     slopes = rng.normal(
         0.0, tuning.slope / np.sqrt(z.shape[1]), (len(shares), z.shape[1], shares.shape[2])
     )
-    fits, held = [], Rows(rows)
+    fits, held = [], RowProducts(rows)
     expected = np.zeros((rows.shape[0], shares.shape[2]))
     for share, slope in zip(shares, slopes, strict=True):
         q = share[cells] * np.exp(np.clip(z @ slope, -4.0, 4.0))
@@ -228,7 +228,7 @@ def _refits(
     Only those of rows that are not weighed allow for labels that are not quite right themselves.
     """
     cumulative, one = labels.cumsum(axis=1)[:, :-1], np.eye(labels.shape[1])
-    weighed, plain, held = [], [], Rows(X)
+    weighed, plain, held = [], [], RowProducts(X)
     swings = _Swing(X, labels, swing, rng.spawn(1)[0])
     for _ in range(draws):
         lot = rng.random((X.shape[0], 1))

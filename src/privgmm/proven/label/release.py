@@ -30,7 +30,7 @@ from privgmm.proven.label.pure import (
     mixed_draws,
     pure_draws,
 )
-from privgmm.proven.label.shapes import Labelled, label_components, label_margins
+from privgmm.proven.label.shapes import SoftLabelled, label_components, label_margins
 from privgmm.proven.label.statistics import ClassFit, FitDraws, decide, moments_under
 from privgmm.proven.label.tilt import (
     Answer,
@@ -109,7 +109,7 @@ def release_view(
     else:
         table = table.with_another(count(left))
         draws, told, soft, widen = _counted_draws(view, table, tuning, rng)
-        labelled = Labelled(view.numbers, view.rows, view.shares, soft)
+        labelled = SoftLabelled(view.numbers, view.rows, view.shares, soft)
     draws, told = draws.of_classes(n_classes), told.of_classes(n_classes)
     released = decide(draws, view.whole, view.scale, objective, tuning)
     found = uncertainty(
@@ -207,7 +207,7 @@ def _moment_draws(
     mu: float,
     tuning: Tuning,
     rng: np.random.Generator,
-) -> tuple[FitDraws, FitDraws, Labelled]:
+) -> tuple[FitDraws, FitDraws, SoftLabelled]:
     """FitDraws of (eq2)'s values for the release and for its errors, and rows under the soft labels that agree with the noisy moments, which cost mu."""
     n_units, n_classes = float(view.sizes.sum()), view.n_classes
     most = max(tuning.tilt_cells // (n_classes * view.scale.size), tuning.probe_rows)
@@ -250,7 +250,7 @@ def _moment_draws(
         tuning,
         rng,
     )
-    return draws, told, Labelled(numbers, rows, shares, tilted)
+    return draws, told, SoftLabelled(numbers, rows, shares, tilted)
 
 
 def _corrected(

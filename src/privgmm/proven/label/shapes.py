@@ -39,7 +39,7 @@ _COMMON = 0.03
 _UNSEEN = 1e-3
 
 
-class Labelled(NamedTuple):
+class SoftLabelled(NamedTuple):
     """Some rows: their numbers (n,), features (n, d), how much each counts (n,), and soft labels (n, L), L >= K."""
 
     numbers: Integers
@@ -68,7 +68,7 @@ def public_encoding(cells: Features, columns: tuple[Column, ...]) -> Encoding:
 
 def label_margins(
     features: Features,
-    labelled: Labelled,
+    labelled: SoftLabelled,
     released: tuple[Floats, Floats, Floats],
     errors: Errors,
     steps: tuple[float | None, ...],
@@ -121,7 +121,7 @@ def _mixed(
 
 
 def label_components(
-    labelled: Labelled,
+    labelled: SoftLabelled,
     released: tuple[Floats, Floats, Floats],
     wanted: Wanted,
 ) -> Components:

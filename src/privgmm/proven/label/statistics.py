@@ -127,7 +127,7 @@ class FitDraws:
         )
 
 
-class Rows:
+class RowProducts:
     """Rows X (n, d), for their moments under many labels.
 
     Where classes and columns are few, moments are one product with the columns and their products, about the mean of all rows;
@@ -170,7 +170,7 @@ class Rows:
 
 def moments_under(X: Floats, labels: Floats) -> ClassFit:
     """Class moments of rows X (n, d) with soft labels (n, K)."""
-    return Rows(X).under(labels)
+    return RowProducts(X).under(labels)
 
 
 def softmax_rows(score: Floats) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from privgmm.proven.label.frames import ClipEllipsoids, Prepared
+from privgmm.proven.label.frames import ClipEllipsoids, Coordinates
 from privgmm.proven.label.tuning import Tuning
 from privgmm.types import Floats
 
@@ -142,7 +142,7 @@ class Tilt:
         n, n_labels = guess.shape
         out = np.empty((n_labels, n))
         for some in _blocks(n):
-            us = [Prepared(self.frames, u[some]) for u in coordinates]
+            us = [Coordinates(self.frames, u[some]) for u in coordinates]
             score = np.log(np.maximum(guess[some].T, 1e-300))
             out[:, some] = _tilted(self.slopes, us, score, shares[some])[0]
         return out.T
@@ -154,7 +154,7 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def _tilted(
-    slopes: Floats, coordinates: Sequence[Prepared], score: Floats, shares: Floats
+    slopes: Floats, coordinates: Sequence[Coordinates], score: Floats, shares: Floats
 ) -> tuple[Floats, Floats]:
     """Tilted labels (L, n) and ln Z (n,), from the logarithms (L, n) of the guess, which are overwritten."""
     for k, u in enumerate(coordinates):
@@ -214,7 +214,7 @@ class _Problem:
         frames, totals = self.answer.frames, self.answer.totals
         q, found, log_z = np.empty(self.log_guess.shape), np.zeros_like(totals), 0.0
         for some in _blocks(self.guess.shares.size):
-            us = [Prepared(frames, u[some]) for u in self.coordinates]
+            us = [Coordinates(frames, u[some]) for u in self.coordinates]
             shares = self.guess.shares[some]
             part, z = _tilted(slopes, us, self.log_guess[:, some].copy(), shares)
             found += np.stack([u.totals(q_k * shares) for u, q_k in zip(us, part, strict=False)])

@@ -48,7 +48,7 @@ _STARTS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class _Guess:
+class _ComponentGuess:
     """Mixtures of the classes in their own coordinates, and the approximate number of rows (M,) of each component."""
 
     parts: list[Parts]
@@ -134,11 +134,11 @@ class _ClassCoordinates:
         return Session(answer, self.curator.adjacency, mu, blocks, self.dim, self.n_rows)
 
 
-def _first_guess(home: _ClassCoordinates, counts: Floats, sizes: list[int]) -> _Guess:
+def _first_guess(home: _ClassCoordinates, counts: Floats, sizes: list[int]) -> _ComponentGuess:
     """(1) Noisy counts and means in public cells of each class, and the mixtures that explain them."""
     several = [k for k, size in enumerate(sizes) if size > 1]
     if not several:
-        return _Guess([bell(home.dim)] * counts.size, counts)
+        return _ComponentGuess([bell(home.dim)] * counts.size, counts)
     shape = TUNING.inside.cells
     noise = math.sqrt(TUNING.inside.cell_share * home.squared / shape.squared_sensitivity(home.curator.adjacency))  # fmt: skip
     cells = {
@@ -162,7 +162,9 @@ def _first_guess(home: _ClassCoordinates, counts: Floats, sizes: list[int]) -> _
         if k in cells:
             found = fitted(lookalike(cells[k], part, sizes[k]), sizes[k], _STARTS, _SEED)
             parts[k] = found.weights, found.means, found.covariances
-    return _Guess(parts, np.concatenate([n * p[0] for p, n in zip(parts, counts, strict=True)]))
+    return _ComponentGuess(
+        parts, np.concatenate([n * p[0] for p, n in zip(parts, counts, strict=True)])
+    )
 
 
 def _nearest(home: _ClassCoordinates, k: int, cells: Cells) -> GaussianRule:
@@ -173,8 +175,8 @@ def _nearest(home: _ClassCoordinates, k: int, cells: Cells) -> GaussianRule:
 
 
 def _em_step(
-    home: _ClassCoordinates, guess: _Guess, share: float | None, salt: int
-) -> tuple[_Guess, list[float]]:
+    home: _ClassCoordinates, guess: _ComponentGuess, share: float | None, salt: int
+) -> tuple[_ComponentGuess, list[float]]:
     """(2), (3) Noisy moments of the rows that draw each component, and the Gaussians they suggest.
 
     Also, for every class, the KL per row that noise is expected to cost, to first order.
@@ -199,7 +201,7 @@ def _em_step(
         ))  # fmt: skip
         cost.append(float(parts[-1][0] @ error[own]))
         first += rule.size
-    return _Guess(parts, counts), cost
+    return _ComponentGuess(parts, counts), cost
 
 
 def _noise_cost(answer: Moments, counts: Floats) -> Floats:

@@ -119,7 +119,7 @@ def unresolved(
 
 
 @dataclass(frozen=True)
-class ColumnMoments:
+class SeenColumns:
     """Means and variances of the clipped columns as a round saw them, the noise of both, and its frames' widths; (K, d) each."""
 
     means: Floats
@@ -129,7 +129,7 @@ class ColumnMoments:
     widths: Floats
 
 
-def column_moments(round_: Moments, counts: Floats) -> ColumnMoments:
+def column_moments(round_: Moments, counts: Floats) -> SeenColumns:
     """The column moments of a round, for classes with ``counts`` (K,) rows."""
     n = counts[:, None, None]
     mean = round_.total[:, :, None] / n
@@ -137,7 +137,7 @@ def column_moments(round_: Moments, counts: Floats) -> ColumnMoments:
     turned = np.swapaxes(back, 1, 2)
     spread = back @ (round_.second / n - mean @ np.swapaxes(mean, 1, 2)) @ turned
     squares = (back**2).sum(axis=2)
-    return ColumnMoments(
+    return SeenColumns(
         round_.frames.centres + (back @ mean)[..., 0],
         (round_.total_sd / counts)[:, None] * np.sqrt(squares),
         np.diagonal(spread, axis1=1, axis2=2),

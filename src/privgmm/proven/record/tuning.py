@@ -285,7 +285,7 @@ class Hidden:
 
 
 @dataclass(frozen=True)
-class Intervals:
+class ErrorDraws:
     """Step 9, ``errors``: how far off a release may be. Chosen by the part of intervals that hold (eq2)'s value (bench/coverage.py)."""
 
     # Part of what was put back that counts as its standard error: rows are hardly ever elliptical to the letter. Tried 0, 0.1
@@ -319,7 +319,7 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainMoments:
     """One class only, ``plain``: the second moment in the stated ball, so that no table is told worse than by the plain mechanism."""
 
     # Lengths are counted first; it is asked where its noise is below ``worth`` of their squares.
@@ -351,7 +351,7 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Inside:
+class SeveralComponents:
     """Several components per class, ``components``; nothing of this is spent where one is asked for.
 
     Measured with an earlier, slower start of EM; the present one gave 1.8 with the chosen values. "nats": held-out log-likelihood per row of
@@ -392,9 +392,9 @@ class Tuning:
     clipping: Clipping = Clipping()
     prior: Prior = Prior()
     hidden: Hidden = Hidden()
-    intervals: Intervals = Intervals()
-    plain: Plain = Plain()
-    inside: Inside = Inside()
+    intervals: ErrorDraws = ErrorDraws()
+    plain: PlainMoments = PlainMoments()
+    inside: SeveralComponents = SeveralComponents()
 
 
 TUNING = Tuning()

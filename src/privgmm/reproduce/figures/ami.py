@@ -33,7 +33,7 @@ from privgmm.reproduce.harness.drawing import (
 )
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
 from privgmm.reproduce.harness.findings import short, yes_if
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 
 _DRAWN = (RESAMPLED, PUBLISHED, PROVEN)
 _HOURS = 12
@@ -52,13 +52,13 @@ def run_marginals(study: Study, task: Task) -> list[Row]:
     return marginal_rows(study, task, case_of(task, data.X, data.y, task.x), range(_HOURS))
 
 
-def _by_size(table: Table) -> list[str]:
+def _by_size(table: FigureTable) -> list[str]:
     """Class names, largest class first."""
     sizes = {r.class_name: r.class_size or 0 for r in table.rows if r.class_name is not None}
     return sorted(sizes, key=lambda name: -sizes[name])
 
 
-def _check_marginals(table: Table) -> tuple[Finding, ...]:
+def _check_marginals(table: FigureTable) -> tuple[Finding, ...]:
     """Which classes are small is decided by their order of size; what "closely" means is given in numbers."""
     names = _by_size(table)
     sizes = [int(table.where(class_name=name).values("class_size")[0]) for name in names]
@@ -84,7 +84,7 @@ def _check_marginals(table: Table) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def draw_marginals(experiment: Experiment, table: Table) -> Any:
+def draw_marginals(experiment: Experiment, table: FigureTable) -> Any:
     """A column for each class, largest first, and a row for each hour: one release of each method."""
     data, names = ami(), _by_size(table)
     with styled():
@@ -110,7 +110,7 @@ def draw_marginals(experiment: Experiment, table: Table) -> Any:
     return figure
 
 
-def draw_sizes(experiment: Experiment, table: Table) -> Any:
+def draw_sizes(experiment: Experiment, table: FigureTable) -> Any:
     """The distance of each of the twelve marginals, class by class, largest class first."""
     names = _by_size(table)
     with styled():

@@ -15,7 +15,7 @@ from privgmm.reproduce.harness.drawing import (
 )
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
 from privgmm.reproduce.harness.findings import short, yes_if
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 
 _SPECIES = ("setosa", "versicolor", "virginica")
 _DRAWN = (methods.RESAMPLED, "colored-gaussian", methods.PUBLISHED, methods.PROVEN)
@@ -39,7 +39,7 @@ def run_marginals(study: Study, task: Task) -> list[Row]:
     )
 
 
-def _check_marginals(table: Table) -> tuple[Finding, ...]:
+def _check_marginals(table: FigureTable) -> tuple[Finding, ...]:
     apart = {
         m: table.mean("distance", method=m)
         for m in (methods.PROVEN, methods.PUBLISHED, *methods.BASELINES)
@@ -55,7 +55,7 @@ def _check_marginals(table: Table) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def draw_marginals(experiment: Experiment, table: Table) -> Any:
+def draw_marginals(experiment: Experiment, table: FigureTable) -> Any:
     """Three panels: sepal length in each species."""
     data = iris()
     with styled():

@@ -60,7 +60,7 @@ ALL = (PROVEN, PUBLISHED, *BASELINES, RESAMPLED)
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class DataCase:
     """One data set and its budget. ``X_test`` are rows that no method sees.
 
     radius : the ball of a record-level case, and B of the scalable variant
@@ -91,7 +91,7 @@ def probe(fitted: Mixture, seed: int) -> tuple[Floats, NDArray[np.intp]]:
     return by_class(fitted, np.full(fitted.n_classes, PROBE_ROWS), seed)
 
 
-def measured(method: str, case: Case, seed: int) -> Measured:
+def measured(method: str, case: DataCase, seed: int) -> Measured:
     """The method on this case."""
     if method == PROVEN:
         return _single(proven_release(case, seed), case)
@@ -119,11 +119,11 @@ def measured(method: str, case: Case, seed: int) -> Measured:
     return Measured({**closeness(drawn, design.fitted, case), **exact}, drawn)
 
 
-def _single(released: Mixture, case: Case) -> Measured:
+def _single(released: Mixture, case: DataCase) -> Measured:
     return Measured(closeness([released], case.fitted, case), (released,))
 
 
-def proven_release(case: Case, seed: int) -> Mixture:
+def proven_release(case: DataCase, seed: int) -> Mixture:
     """One seeded proven release with the defaults of ``privgmm.release``."""
     if case.unit == "label":
         return _label_release(case, seed)
@@ -139,7 +139,7 @@ def proven_release(case: Case, seed: int) -> Mixture:
     ).mixture
 
 
-def _label_release(case: Case, seed: int) -> Mixture:
+def _label_release(case: DataCase, seed: int) -> Mixture:
     """The same bits as ``privgmm.release``, but the view of the public features is kept for the next release.
 
     A sweep over epsilon releases labels of the same features again and again, and most of the time of a
@@ -159,7 +159,7 @@ def _public_view(features: bytes, dim: int, n_classes: int) -> PublicView:
     return public_view(np.frombuffer(features).reshape(-1, dim), n_classes)
 
 
-def designed(method: str, case: Case) -> Design | BaselineDesign:
+def designed(method: str, case: DataCase) -> Design | BaselineDesign:
     """The published method, in one of its readings, or a baseline, tuned to the case."""
     asked: dict[str, Any] = {"epsilon": case.epsilon, "delta": DELTA}
     if method in BASELINES:
@@ -177,7 +177,7 @@ def designed(method: str, case: Case) -> Design | BaselineDesign:
     return published.design(case.X, case.y, **asked, **_CHOICES[method])
 
 
-def _reshaped(case: Case) -> Mixture:
+def _reshaped(case: DataCase) -> Mixture:
     """The clipped classes with their total variance, but with the correlations and proportions they had before clipping."""
     fitted, before = case.fitted, (case.unclipped or case.fitted).covariances
     share = np.trace(fitted.covariances, axis1=1, axis2=2) / np.trace(before, axis1=1, axis2=2)
@@ -185,14 +185,16 @@ def _reshaped(case: Case) -> Mixture:
     return Mixture(fitted.weights, fitted.means, covariances, fitted.classes)
 
 
-def closeness(releases: Sequence[Mixture], fitted: Mixture, case: Case) -> dict[str, float]:
+def closeness(releases: Sequence[Mixture], fitted: Mixture, case: DataCase) -> dict[str, float]:
     """How far releases are from the fit, on average: both directions of KL, the weights, the accuracy lost."""
     accuracy = balanced_accuracy(fitted.predict(case.X_test), case.y_test)
     found = [_closeness(released, fitted, case, accuracy) for released in releases]
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
 
-def _closeness(released: Mixture, fitted: Mixture, case: Case, accuracy: float) -> dict[str, float]:
+def _closeness(
+    released: Mixture, fitted: Mixture, case: DataCase, accuracy: float
+) -> dict[str, float]:
     mine = balanced_accuracy(released.predict(case.X_test), case.y_test)
     return {
         "kl": kl_divergence(released, fitted),
@@ -252,15 +254,15 @@ def by_class(
 
 def case_of(
     task: Task, X: Floats, y: NDArray[np.intp], epsilon: float, radius: float | None = None
-) -> Case:
+) -> DataCase:
     """A label-level case whose test rows are drawn from the fit; ``radius`` is B of the scalable variant."""
     fitted = fit(X, y)
-    return Case(
+    return DataCase(
         X, y, fitted, epsilon, *probe(fitted, stream(task.seed, "probe", task.trial)), radius=radius
     )
 
 
-def rows_of(study: Study, task: Task, case: Case) -> Iterator[tuple[Row, Measured | None]]:
+def rows_of(study: Study, task: Task, case: DataCase) -> Iterator[tuple[Row, Measured | None]]:
     """A row for every method, with the releases behind it.
 
     A method that refuses the setting (R1SMG in fewer than 3 dimensions) gives a row with its
@@ -279,7 +281,7 @@ def rows_of(study: Study, task: Task, case: Case) -> Iterator[tuple[Row, Measure
         yield replace(row, **found.numbers), found
 
 
-def marginal_rows(study: Study, task: Task, case: Case, features: range) -> list[Row]:
+def marginal_rows(study: Study, task: Task, case: DataCase, features: range) -> list[Row]:
     """Each method's row, then mean, deviation and distance from the fit for each (class, feature).
 
     Mean and deviation are those of the first release; the distance is the mean over the releases. The

@@ -16,7 +16,7 @@ from privgmm.reproduce.figures.methods import (
     PROVEN,
     PUBLISHED,
     RESAMPLED,
-    Case,
+    DataCase,
     rows_of,
 )
 from privgmm.reproduce.harness.drawing import draw_lines, draw_pair
@@ -29,7 +29,7 @@ from privgmm.reproduce.harness.findings import (
     trend,
     yes_if,
 )
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 
 # The accuracy lost is measured on every fifth test image; the accuracy itself on all of them, for this many
 # releases of a method in a trial.
@@ -42,7 +42,7 @@ def run(study: Study, task: Task) -> list[Row]:
     data = mnist(task.trial, task.seed, int(study.number("n")), int(swept["d"]))
     fitted = fit(data.X, data.y)
     some = slice(None, None, _SOME)
-    case = Case(data.X, data.y, fitted, swept["epsilon"], data.X_test[some], data.y_test[some])
+    case = DataCase(data.X, data.y, fitted, swept["epsilon"], data.X_test[some], data.y_test[some])
     out = []
     for row, found in rows_of(study, task, case):
         if found is not None:
@@ -67,7 +67,7 @@ def _accuracies(judge: Mixture, data: Labelled) -> tuple[float, float]:
     return likelihood, prior
 
 
-def _accuracy(table: Table, method: str, column: str = "accuracy") -> np.ndarray:
+def _accuracy(table: FigureTable, method: str, column: str = "accuracy") -> np.ndarray:
     """Mean at each point, missing where the method was left out."""
     return np.array([table.mean(column, method=method, x=x) for x in table.xs])
 
@@ -76,7 +76,7 @@ def _told(values: np.ndarray) -> str:
     return ", ".join(f"{v:.3f}" for v in values)
 
 
-def _more_accurate(table: Table, together: bool = False) -> Finding:
+def _more_accurate(table: FigureTable, together: bool = False) -> Finding:
     """What this package demands, at every point or (``together``) of their mean; points that fail or are undecided are named."""
     rival, own = (table.matrix(m, "accuracy") for m in (PUBLISHED, PROVEN))
     ours, mine = (_accuracy(table, m) for m in (PROVEN, PUBLISHED))
@@ -99,7 +99,7 @@ def _more_accurate(table: Table, together: bool = False) -> Finding:
     )
 
 
-def _check_accuracy(table: Table) -> tuple[Finding, ...]:
+def _check_accuracy(table: FigureTable) -> tuple[Finding, ...]:
     fitted, mine = (_accuracy(table, m) for m in (RESAMPLED, PUBLISHED))
     prior = np.subtract(*(_accuracy(table, m, "accuracy_map") for m in (RESAMPLED, PUBLISHED)))
     likelihood = fitted - mine
@@ -116,12 +116,12 @@ def _check_accuracy(table: Table) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def _check_epsilon(table: Table) -> tuple[Finding, ...]:
+def _check_epsilon(table: FigureTable) -> tuple[Finding, ...]:
     falls = trend(table, "falls", "in ε", same_data=True)
     return *kl_findings(table), replace(falls, by="privgmm")
 
 
-def _check_pca(table: Table) -> tuple[Finding, ...]:
+def _check_pca(table: FigureTable) -> tuple[Finding, ...]:
     mine, fitted = (_told(_accuracy(table, m)) for m in (PUBLISHED, RESAMPLED))
     rise = trend(table, "rises", "in the number of components", same_data=True)
     return (

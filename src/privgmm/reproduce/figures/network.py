@@ -18,7 +18,7 @@ from privgmm.reproduce.figures.data import Labelled, mnist, mnist_source
 from privgmm.reproduce.figures.methods import (
     PROVEN,
     PUBLISHED,
-    Case,
+    DataCase,
     by_class,
     closeness,
     designed,
@@ -27,7 +27,7 @@ from privgmm.reproduce.figures.methods import (
 from privgmm.reproduce.harness.drawing import Y_LABELS, new_figure, print_below, styled
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task, stream
 from privgmm.reproduce.harness.findings import below, sides, yes_if
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 from privgmm.types import Floats
 
 F32 = NDArray[np.float32]
@@ -143,7 +143,7 @@ def run(study: Study, task: Task) -> list[Row]:
     out = _learned(row(_REAL), [(data.X, data.y)] * runs, data, task)
     out += _learned(row(_FITTED), synthetic([fitted] * runs), data, task)
     for epsilon in map(float, str(study.settings["epsilons"]).split(",")):
-        case = Case(data.X, data.y, fitted, epsilon, data.X_test, data.y_test)
+        case = DataCase(data.X, data.y, fitted, epsilon, data.X_test, data.y_test)
         design = designed(PUBLISHED, case)
         released = {PUBLISHED: [design.draw(draw) for draw in draws]}
         if PROVEN in study.methods:
@@ -187,17 +187,17 @@ def _histogram(weights: Floats, n: int) -> NDArray[np.intp]:
     return counts
 
 
-def _epsilons(table: Table) -> list[float]:
+def _epsilons(table: FigureTable) -> list[float]:
     return sorted({row.epsilon for row in table.rows if row.epsilon is not None})
 
 
-def _finals(table: Table, method: str) -> Floats:
+def _finals(table: FigureTable, method: str) -> Floats:
     """(trials, epsilons) of final accuracies; empty where the method was left out."""
     found = [table.where(method=method, epsilon=e).values("final") for e in _epsilons(table)]
     return np.array(found).T
 
 
-def _check(table: Table) -> tuple[Finding, ...]:
+def _check(table: FigureTable) -> tuple[Finding, ...]:
     ours, mine = (_finals(table, m) for m in (PROVEN, PUBLISHED))
     best = float(mine[:, -1].mean())
     real, fitted = (table.mean("final", method=m) for m in (_REAL, _FITTED))
@@ -226,7 +226,7 @@ def _ordered(finals: Floats) -> Finding:
     return Finding(claim, verdict, f"{text}; p of each step {up} (Wilcoxon, one-sided)")
 
 
-def draw(experiment: Experiment, table: Table) -> Any:
+def draw(experiment: Experiment, table: FigureTable) -> Any:
     """Published on the left, proven on the right; both with the two non-private references."""
     with styled():
         figure = new_figure(8.6, 3.9)

@@ -20,7 +20,7 @@ from privgmm.reproduce.figures.methods import (
     PUBLISHED,
     RESAMPLED,
     SHAPED,
-    Case,
+    DataCase,
     probe,
     rows_of,
 )
@@ -33,7 +33,7 @@ from privgmm.reproduce.harness.findings import (
     trend,
     yes_if,
 )
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 from privgmm.types import Floats
 
 _METHODS = (PROVEN, PUBLISHED, PRINTED, SHAPED, RESAMPLED)
@@ -51,7 +51,7 @@ def run(study: Study, task: Task) -> list[Row]:
     )  # fmt: skip
     clipped = clip(X, swept["B"])
     whole, fitted = fit(X, y), fit(clipped, y)
-    case = Case(
+    case = DataCase(
         clipped, y, fitted, swept["epsilon"],
         *probe(fitted, stream(task.seed, "probe", task.trial)), unit="record", radius=swept["B"],
         unclipped=whole,
@@ -72,9 +72,10 @@ def clip(X: Floats, bound: float) -> Floats:
     return np.asarray(X * np.minimum(1, bound / np.maximum(norms, np.finfo(np.float64).tiny)))
 
 
-def _check(table: Table) -> tuple[Finding, ...]:
+def _check(table: FigureTable) -> tuple[Finding, ...]:
     falls, small = (
-        Table(tuple(row for row in table.rows if row.x <= most)) for most in (_FALLS, _SMALL_B)
+        FigureTable(tuple(row for row in table.rows if row.x <= most))
+        for most in (_FALLS, _SMALL_B)
     )
     readings = {}
     for name, method in (("8B²", PUBLISHED), ("8B as printed", PRINTED)):
@@ -100,7 +101,7 @@ def _check(table: Table) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def _check_epsilon(table: Table) -> tuple[Finding, ...]:
+def _check_epsilon(table: FigureTable) -> tuple[Finding, ...]:
     falls = trend(table, "falls", "in ε", same_data=True)
     return replace(falls, by="privgmm"), proven_below_published(table)
 

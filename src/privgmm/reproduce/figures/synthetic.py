@@ -51,7 +51,7 @@ from privgmm.reproduce.harness.findings import (
     trends,
     yes_if,
 )
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 from privgmm.types import Floats
 
 _ROWS = (500, 1000, 2000, 5000, 10000)
@@ -100,7 +100,7 @@ _EPSILON = _study(
 )  # fmt: skip
 
 
-def _ci(table: Table) -> tuple[Finding, ...]:
+def _ci(table: FigureTable) -> tuple[Finding, ...]:
     mine = table.where(method=PUBLISHED)
     iterations, rises = mine.values("iterations"), mine.values("rises")
     seconds = _seconds()
@@ -133,7 +133,7 @@ def _seconds() -> float:
     return slowest
 
 
-def _epsilon(table: Table) -> tuple[Finding, ...]:
+def _epsilon(table: FigureTable) -> tuple[Finding, ...]:
     r1smg, others = (
         min(table.mean(method=m, x=x) for m in methods for x in table.xs)
         for methods in (("r1smg",), WITHOUT_R1SMG)
@@ -149,7 +149,7 @@ def _epsilon(table: Table) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def _reading(table: Table) -> Finding:
+def _reading(table: FigureTable) -> Finding:
     """Both readings of (eq10) beside one another."""
     both, departures = (table.matrix(m).mean(axis=0) for m in (PUBLISHED, DEPARTURES))
     return Finding(
@@ -160,7 +160,7 @@ def _reading(table: Table) -> Finding:
     )
 
 
-def _n(table: Table) -> tuple[Finding, ...]:
+def _n(table: FigureTable) -> tuple[Finding, ...]:
     return (
         below_baselines(table),
         trend(table, "falls", "in N", same_data=True),
@@ -169,7 +169,7 @@ def _n(table: Table) -> tuple[Finding, ...]:
     )
 
 
-def _k(table: Table) -> tuple[Finding, ...]:
+def _k(table: FigureTable) -> tuple[Finding, ...]:
     first, last = table.xs[0], table.xs[-1]
     ends = {
         m: [table.mean(method=m, x=x) for x in (first, last)] for m in (PUBLISHED, *WITHOUT_R1SMG)
@@ -193,7 +193,7 @@ def _k(table: Table) -> tuple[Finding, ...]:
     )
 
 
-def _d(table: Table) -> tuple[Finding, ...]:
+def _d(table: FigureTable) -> tuple[Finding, ...]:
     return (
         below_baselines(table),
         trends(table, "rises", "in d", (PUBLISHED, *WITHOUT_R1SMG)),
@@ -201,7 +201,7 @@ def _d(table: Table) -> tuple[Finding, ...]:
     )
 
 
-def _d_large(table: Table) -> tuple[Finding, ...]:
+def _d_large(table: FigureTable) -> tuple[Finding, ...]:
     """Every d has its own data sets, and KL has heavy tails: ranks over the data sets decide, and means are quoted."""
     rank_one = {"Wu's L1 bound": "r1smg", "the L2 bound": R1SMG_L2}
     ways = {

@@ -21,7 +21,7 @@ from scipy.stats import norm
 
 from privgmm.files import whole_file
 from privgmm.reproduce.harness.experiment import Experiment
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 from privgmm.types import Floats
 
 
@@ -122,7 +122,7 @@ def label(method: str, column: str = "kl") -> str:
     return LOOKS[method].label if method in LOOKS else method
 
 
-def draw_lines(experiment: Experiment, table: Table, omitted: Sequence[str] = ()) -> Any:
+def draw_lines(experiment: Experiment, table: FigureTable, omitted: Sequence[str] = ()) -> Any:
     """One panel, one curve a method, legend beside it; ``omitted`` are named instead of drawn."""
     with styled():
         figure = new_figure(7.4, 3.9)
@@ -142,7 +142,10 @@ def draw_lines(experiment: Experiment, table: Table, omitted: Sequence[str] = ()
 
 
 def draw_pair(
-    experiment: Experiment, table: Table, columns: tuple[str, str], titles: tuple[str, str] | None
+    experiment: Experiment,
+    table: FigureTable,
+    columns: tuple[str, str],
+    titles: tuple[str, str] | None,
 ) -> Any:
     """Two panels of the same methods, one column each; under ``titles`` they share an axis of KL."""
     with styled():
@@ -171,7 +174,7 @@ def draw_pair(
 
 
 def off_axis(
-    table: Table, methods: Sequence[str], column: str, omitted: Sequence[str] = ()
+    table: FigureTable, methods: Sequence[str], column: str, omitted: Sequence[str] = ()
 ) -> dict[str, str]:
     """Methods that are not drawn, because they would stretch the axis or were asked to be omitted, each with its numbers in words."""
     if not column.startswith("kl"):
@@ -192,7 +195,7 @@ def off_axis(
     }
 
 
-def curves(axes: Any, table: Table, methods: Sequence[str], column: str) -> None:
+def curves(axes: Any, table: FigureTable, methods: Sequence[str], column: str) -> None:
     """Mean over trials with its 95 % interval, one line a method."""
     for method in methods:
         curve, look = table.curve(method, column), LOOKS[method]
@@ -211,7 +214,7 @@ def curves(axes: Any, table: Table, methods: Sequence[str], column: str) -> None
             )
 
 
-def ring_lost_points(axes: Any, table: Table, column: str) -> None:
+def ring_lost_points(axes: Any, table: FigureTable, column: str) -> None:
     """A ring around each point of proven that is not below published."""
     pairs = [
         (x, *(table.mean(column, method=m, x=x) for m in ("proven", "published"))) for x in table.xs
@@ -222,7 +225,7 @@ def ring_lost_points(axes: Any, table: Table, column: str) -> None:
         axes.plot(*zip(*lost, strict=True), label="proven is not below published", **style)
 
 
-def label_axes(axes: Any, table: Table, x_label: str, y_label: str) -> None:
+def label_axes(axes: Any, table: FigureTable, x_label: str, y_label: str) -> None:
     """A tick at every point of the sweep; a log axis where the sweep is wide."""
     xs = table.xs
     if xs[0] > 0 and xs[-1] / xs[0] >= _LOG_SPAN:
@@ -233,7 +236,7 @@ def label_axes(axes: Any, table: Table, x_label: str, y_label: str) -> None:
     axes.set_ylabel(y_label)
 
 
-def small_print(table: Table, column: str) -> str:
+def small_print(table: FigureTable, column: str) -> str:
     """Where the rows came from, what was averaged, and what was cut off."""
     text = (
         f"{table.rows[0].data}\nmean of {table.trials} trials, bands: 95 % interval of the mean; "
@@ -253,7 +256,9 @@ def print_below(figure: Any, text: str) -> None:
     figure.supxlabel(text, fontsize=7.5, color="#555555", x=0.01, ha="left", linespacing=1.4)
 
 
-def panel(axes: Any, values: Floats, table: Table, methods: tuple[str, ...], shown: int) -> None:
+def panel(
+    axes: Any, values: Floats, table: FigureTable, methods: tuple[str, ...], shown: int
+) -> None:
     """Histogram of the true values, the fit's density, and ``shown`` released densities a method."""
     axes.hist(values, bins=_BINS, density=True, color="#D0D0D0", lw=0)
     top = axes.get_ylim()[1]

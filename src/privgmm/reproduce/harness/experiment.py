@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from privgmm.reproduce.harness.table import Table
+    from privgmm.reproduce.harness.table import FigureTable
 
 Setting = float | int | str
 Verdict = Literal["yes", "no", "depends", "open"]
@@ -141,8 +141,8 @@ class Experiment:
     paper: str
     study: Study
     methods: tuple[str, ...]
-    check: Callable[[Table], tuple[Finding, ...]]
-    draw: Callable[[Experiment, Table], Any]  # -> matplotlib Figure
+    check: Callable[[FigureTable], tuple[Finding, ...]]
+    draw: Callable[[Experiment, FigureTable], Any]  # -> matplotlib Figure
     x_label: str = ""
     y: str = "kl"
     page_factor: int = 1
@@ -155,7 +155,7 @@ class Experiment:
         """The same experiment with a method left out; only what the paper states is then judged."""
         study = replace(self.study, methods=tuple(m for m in self.study.methods if m != method))
 
-        def check(table: Table) -> tuple[Finding, ...]:
+        def check(table: FigureTable) -> tuple[Finding, ...]:
             return tuple(finding for finding in self.check(table) if finding.by == "paper")
 
         methods = tuple(m for m in self.methods if m != method)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import page_trend_test, wilcoxon
 
 from privgmm.reproduce.harness.experiment import Finding, Verdict
-from privgmm.reproduce.harness.table import Table, interval
+from privgmm.reproduce.harness.table import FigureTable, interval
 from privgmm.types import Floats
 
 # A larger ratio divides by a KL that is zero up to rounding, so its digits mean nothing.
@@ -43,13 +43,13 @@ def path(values: Sequence[float] | np.ndarray) -> str:
     return " → ".join(short(float(v)) for v in values)
 
 
-def swept(table: Table) -> str:
+def swept(table: FigureTable) -> str:
     """The paper's symbol of what is swept."""
     name = table.rows[0].x_name
     return {"epsilon": "ε", "n": "N", "k": "K"}.get(name, name)
 
 
-def below_baselines(table: Table, rivals: tuple[str, ...] = WITHOUT_R1SMG) -> Finding:
+def below_baselines(table: FigureTable, rivals: tuple[str, ...] = WITHOUT_R1SMG) -> Finding:
     """Mean and median KL of published are below every baseline's at every x.
 
     The paper leaves R1SMG out of all figures but two, so its claim there is about the other three.
@@ -73,7 +73,11 @@ def below_baselines(table: Table, rivals: tuple[str, ...] = WITHOUT_R1SMG) -> Fi
 
 
 def trend(
-    table: Table, direction: str, what: str, method: str = "published", same_data: bool = False
+    table: FigureTable,
+    direction: str,
+    what: str,
+    method: str = "published",
+    same_data: bool = False,
 ) -> Finding:
     """KL falls or rises over the sweep.
 
@@ -110,7 +114,7 @@ def _ranked(values: np.ndarray) -> tuple[Verdict, str]:
 
 
 def trends(
-    table: Table, direction: str, what: str, methods: Sequence[str], same_data: bool = False
+    table: FigureTable, direction: str, what: str, methods: Sequence[str], same_data: bool = False
 ) -> Finding:
     """``trend`` for several methods in one finding, which holds if it holds for each."""
     found = {
@@ -185,7 +189,7 @@ def by_reading(claim: str, readings: Mapping[str, tuple[Verdict, str]]) -> Findi
     return Finding(claim, verdict, text, readings=listed)
 
 
-def proven_below_published(table: Table) -> Finding:
+def proven_below_published(table: FigureTable) -> Finding:
     """What this package demands: mean KL of proven is below that of published at every x; points where it is not are named."""
     xs = [x for x in table.xs if table.where(method="proven", x=x).values("kl").size]
     pairs = [(x, *(table.mean("kl", method=m, x=x) for m in ("proven", "published"))) for x in xs]
@@ -201,6 +205,6 @@ def proven_below_published(table: Table) -> Finding:
     )
 
 
-def kl_findings(table: Table) -> tuple[Finding, ...]:
+def kl_findings(table: FigureTable) -> tuple[Finding, ...]:
     """What the paper states of a KL figure of its real data sets, and what we add."""
     return below_baselines(table), proven_below_published(table)

@@ -21,7 +21,7 @@ from privgmm.errors import InputError
 from privgmm.files import whole_file
 from privgmm.reproduce.harness.drawing import save_figure
 from privgmm.reproduce.harness.experiment import Experiment, Finding, Row, Study, Task
-from privgmm.reproduce.harness.table import Table, sorted_rows
+from privgmm.reproduce.harness.table import FigureTable, sorted_rows
 
 # Files that no number of a trial depends on. A change in any other file starts a new journal, so that results of two
 # programs are never mixed. The exceptions are listed, and not the files that matter, because a forgotten file must not go unnoticed.
@@ -121,7 +121,7 @@ class Result:
     """What one experiment gave; ``seconds`` covers only the trials that were not kept from before."""
 
     experiment: Experiment
-    table: Table
+    table: FigureTable
     findings: tuple[Finding, ...]
     trials: int
     seed: int
@@ -149,7 +149,7 @@ def reproduce(
     seconds = time.monotonic() - start
     mine = (replace(row, figure=experiment.name) for row in rows)
     order = experiment.methods
-    table = Table(sorted_rows((row for row in mine if row.method in order), order))
+    table = FigureTable(sorted_rows((row for row in mine if row.method in order), order))
     result = Result(experiment, table, experiment.check(table), trials, seed, seconds)
     with threadpool_limits(limits=1):  # figures read data that was clustered on one thread
         write(result, out)

@@ -31,7 +31,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """The rows of one figure."""
 
     rows: tuple[Row, ...]
@@ -51,9 +51,9 @@ class Table:
         """The number of data sets."""
         return len({row.trial for row in self.rows})
 
-    def where(self, **equal: object) -> Table:
+    def where(self, **equal: object) -> FigureTable:
         """The rows whose fields have these values."""
-        return Table(
+        return FigureTable(
             tuple(r for r in self.rows if all(getattr(r, n) == v for n, v in equal.items()))
         )
 

@@ -14,7 +14,7 @@ from privgmm.reproduce.harness.drawing import label
 from privgmm.reproduce.harness.experiment import Finding
 from privgmm.reproduce.harness.findings import short
 from privgmm.reproduce.harness.runner import Result
-from privgmm.reproduce.harness.table import Table
+from privgmm.reproduce.harness.table import FigureTable
 from privgmm.reproduce.page.notes import ARTEFACTS, CLOSING, INTRODUCTION, NOTES
 from privgmm.reproduce.page.numbers import fill, read, summary
 
@@ -196,7 +196,7 @@ def _section(result: Result) -> str:
     return "\n\n".join(parts)
 
 
-def _numbers(table: Table, methods: tuple[str, ...], column: str) -> str:
+def _numbers(table: FigureTable, methods: tuple[str, ...], column: str) -> str:
     """Mean, interval and median of each method at each x; a star where proven is not below published."""
     name = table.rows[0].x_name
     lines = [
@@ -226,7 +226,7 @@ def _numbers(table: Table, methods: tuple[str, ...], column: str) -> str:
     return text + ("\n\n✱ proven is not below published here." if "✱" in text else "")
 
 
-def nearer(table: Table) -> dict[str, list[float]]:
+def nearer(table: FigureTable) -> dict[str, list[float]]:
     """For each of the four numbers, the points where published is nearer to the fit than proven."""
     found: dict[str, list[float]] = {}
     for column in _FOUR:
@@ -237,7 +237,7 @@ def nearer(table: Table) -> dict[str, list[float]]:
     return found
 
 
-def _fours(table: Table) -> list[float]:
+def _fours(table: FigureTable) -> list[float]:
     """The points at which both mechanisms have all four numbers."""
     return [
         x for x in table.xs
@@ -249,7 +249,7 @@ def _fours(table: Table) -> list[float]:
     ]  # fmt: skip
 
 
-def _four(table: Table) -> str:
+def _four(table: FigureTable) -> str:
     """Both directions of KL, the weights and the accuracy: proven / published, means over trials."""
     xs = _fours(table)
     if not xs:
@@ -269,7 +269,7 @@ def _four(table: Table) -> str:
     return text + ("\n\n✱ published is nearer to the fit here." if lost else "")
 
 
-def _means_share(table: Table) -> str:
+def _means_share(table: FigureTable) -> str:
     """How much of the mean KL the noise on the means makes, at both ends of the sweep."""
     shares = []
     for method in ("proven", "published", "r1smg"):
