@@ -1,5 +1,6 @@
-"""A release does not wander: how often it changes rooms is counted and may not grow."""
+"""A release does not wander: how often it changes rooms is counted and may not grow. Every type has a name of its own."""
 
+import ast
 import runpy
 from pathlib import Path
 
@@ -13,3 +14,14 @@ def test_a_label_level_release_changes_rooms_half_as_often_as_it_did():
     assert 0 < walk.switches.total() <= MOST_SWITCHES
     assert walk.functions > 50
     assert any(call.room == "privacy" for call in walk.calls)
+
+
+def test_no_two_types_share_a_name():
+    owners: dict[str, list[str]] = {}
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.parse(file.read_text()).body:
+            # Every level has its own tuned numbers under the same name.
+            if isinstance(node, ast.ClassDef) and node.name != "Tuning":
+                owners.setdefault(node.name, []).append(file.name)
+    assert len(owners) > 300
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}
