@@ -54,7 +54,7 @@ from privgmm.proven.record.rounds import (
     moment_round,
     radial_round,
 )
-from privgmm.proven.record.spikes import around, hedged, held, usual_radius
+from privgmm.proven.record.spikes import around, hedged, held, usual_radius, widely_spread
 from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
 from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.proven.uncertainty import Estimate
@@ -251,6 +251,8 @@ class _SoFar:
             round_ = self.ask(frames, TUNING.far.reach, laws)
             frames, least = as_wide_as_seen(round_, self.answers.counts, beyond)
             self.least = np.maximum(self.least, least)
+            located = widely_spread(self.answers.located, frames, least > 0)
+            self.answers = replace(self.answers, located=located)
         return frames
 
     def share(self, shared: SharedShape) -> None:

@@ -114,6 +114,17 @@ def hedged(at: Located) -> Located:
     )
 
 
+def widely_spread(at: Located, frames: Frames, chosen: Flags) -> Located:
+    """The classes, with ``chosen`` columns (K, d) as wide as the frames: their bins showed the rows in one place, and not those far from it."""
+    wide = np.log(np.sqrt((frames.inverse**2).sum(axis=2)))
+    return replace(
+        at,
+        log_sd=np.where(chosen, np.maximum(at.log_sd, wide), at.log_sd),
+        log_sd_sd=np.where(chosen, TUNING.far.doubt, at.log_sd_sd),
+        means_sd=np.where(chosen, np.maximum(at.means_sd, np.exp(wide)), at.means_sd),
+    )
+
+
 def held(at: Located, round_: Moments, counts: Floats) -> tuple[Floats, Flags]:
     """(K, d) least widths of later frames along columns with spikes (elsewhere zero), and whether their spread was seen.
 

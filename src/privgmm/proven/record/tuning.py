@@ -161,6 +161,8 @@ class Far:
     likely: float = 0.5
     # A column is wide because of them if it is wider than its frame by so many standard errors.
     shown: float = 2.0
+    # The standard deviation of the logarithm of a width that such a round showed.
+    doubt: float = 1.0
     # Wider frames of spikes are kept if rows reach less than this part as far out of them.
     closer: float = 0.7
 
