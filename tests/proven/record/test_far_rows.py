@@ -11,7 +11,10 @@ import privgmm
 from privgmm.proven.record import mechanism
 from privgmm.proven.record.clipping import doubted
 from privgmm.proven.record.frames import Frames, Moments, as_wide_as_seen
+from privgmm.proven.record.locate import Located
+from privgmm.proven.record.spikes import widely_spread
 from privgmm.proven.record.tails import Shells, far_out, radial_laws, shell_edges
+from privgmm.proven.record.tuning import TUNING
 
 
 def coded(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -126,3 +129,17 @@ def test_rounds_that_differ_by_their_noise_are_not_doubted() -> None:
 def test_one_round_alone_contradicts_nothing() -> None:
     only = seen(np.eye(2)[None], frames(1, 2))
     assert doubted((replace(only),))[0].second_sd[0] == only.second_sd[0]
+
+
+def test_a_column_that_was_shown_to_be_wide_is_no_longer_thought_narrow() -> None:
+    """Its histogram showed the rows in one place; the others, on which nearly all of its variance rests, were hidden by noise."""
+    two = np.ones((1, 2))
+    located = Located(
+        np.array([1000.0]), np.array([10.0]), 0 * two, 0.01 * two, np.log(0.01) * two, 0.05 * two,
+        0 * two, two > 1, two > 1, 0 * two, bins=None,
+    )  # fmt: skip
+    wide = Frames(np.zeros((1, 2)), np.diag([1 / 0.3, 1 / 0.01])[None], np.zeros((1, 2, 2)))
+    told = widely_spread(located, wide, np.array([[True, False]]))
+    np.testing.assert_allclose(np.exp(told.log_sd), [[0.3, 0.01]])
+    np.testing.assert_allclose(told.log_sd_sd, [[TUNING.far.doubt, 0.05]])
+    np.testing.assert_allclose(told.means_sd, [[0.3, 0.01]])

@@ -52,6 +52,7 @@ from privgmm.proven.record.rounds import (
     classwise,
     histogram_round,
     moment_round,
+    part_of_left,
     radial_round,
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius, widely_spread
@@ -161,16 +162,19 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
         TUNING.rounds.looks if session.dim <= TUNING.rounds.few_columns else TUNING.rounds.glances
     )
     most = TUNING.rounds.spiked_looks if spiked else looks.most
-    for look in range(most + 1 if session.least is None or spiked else 0):
+    plan = replace(looks.plan, cap=math.inf) if spiked else looks.plan
+    for look in range(TUNING.rounds.most if session.least is None or spiked else 0):
         frames = so_far.frames()
         hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat, so_far.told)
-        again = look < most and hidden > looks.rows
+        again = hidden > looks.rows and (
+            look < most or part_of_left(session, so_far.answers.counts, plan) < TUNING.rounds.cheap
+        )
         shared = shared_shape(last, so_far.answers.counts, frames)
         so_far.share(shared)
         frames = hypothesis(frames, shared)
-        if not (again or shared.rows.any()):
+        if not (again or (look <= most and shared.rows.any())):
             break
-        last = so_far.ask(frames, replace(looks.plan, cap=math.inf) if spiked else looks.plan)
+        last = so_far.ask(frames, plan)
     else:
         frames = so_far.frames()
     frames = floored(frames, so_far.least)

@@ -166,6 +166,14 @@ def _typical(counts: Floats) -> float:
     return float(np.sqrt(rows.mean() * rows.min()))
 
 
+def part_of_left(session: Session, counts: Floats, plan: Round) -> float:
+    """The part of the (squared) budget left that a round of moments takes: its share, or less where its cap is reached."""
+    sensitivity = math.sqrt(plan.shape.squared_sensitivity(session.adjacency))
+    share = session.left * math.sqrt(plan.share)
+    mu = capped(share, _typical(counts), sensitivity, plan.cap * session.dim)
+    return (mu / session.left) ** 2
+
+
 def moment_round(
     session: Session,
     frames: Frames,

@@ -192,6 +192,9 @@ class Rounds:
     # Tables with spikes: each look makes the frame of a spike narrower if it shows nothing (spikes.held), so that four of them end a
     # hundred times too narrow (99.5 % of 10,000 rows at one place, epsilon 1: J 165 instead of 3.4).
     spiked_looks: int = 2
+    # Looks that take at most this part of the budget left, because their cap is reached, go on; and at most so many rounds in all.
+    cheap: float = 0.05
+    most: int = 16
     # An eigenvalue below so many standard errors is not resolved; noise moves the smallest one down by so many.
     resolved: float = 3.0
     moved: float = 2.0
