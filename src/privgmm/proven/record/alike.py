@@ -29,7 +29,7 @@ def exchangeable(at: Located, extent: float) -> Located:
     """Shrink means and log widths to the other classes: those of column j are taken as draws from N(mu_j, tau^2), fitted to all classes."""
     means, means_sd = _shrunk(at.means, at.means_sd, 0.0, 0.5 * extent, 0.1 * extent)
     log_sd, log_sd_sd = _shrunk(
-        at.log_sd, at.log_sd_sd, np.log(0.1 * extent), 1.0, TUNING.alike.widths
+        at.log_sd, at.log_sd_sd, np.log(0.1 * extent), 1.0, TUNING.prior.alike
     )
     return replace(at, means=means, means_sd=means_sd, log_sd=log_sd, log_sd_sd=log_sd_sd)
 
@@ -66,7 +66,7 @@ def shared_shape(round_: Moments, counts: Floats, wide: Frames) -> SharedShape:
     covariances = wide.inverse @ np.swapaxes(wide.inverse, 1, 2)
     sd = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     error = np.array([spectrum(round_, k, n).error for k, n in enumerate(counts)])
-    clear = error < TUNING.alike.clear
+    clear = error < TUNING.prior.seen
     nothing = no_shared_shape(n_classes, d)
     if clear.sum() < 2 or clear.all():
         return nothing
@@ -80,7 +80,7 @@ def shared_shape(round_: Moments, counts: Floats, wide: Frames) -> SharedShape:
         np.trace(np.linalg.solve(others, own), axis1=1, axis2=2) - d
         + np.linalg.slogdet(others)[1] - log_det
     )  # fmt: skip
-    if apart.mean() > (1 - TUNING.alike.explained) * (-0.5 * log_det).mean():
+    if apart.mean() > (1 - TUNING.prior.explained) * (-0.5 * log_det).mean():
         return nothing
     # A Wishart matrix of nu rows is apart from its mean by about d (d + 1) / (4 nu).
     rows = np.clip(d * (d + 1) / (4 * max(apart.mean(), 1e-3)), 1.0, 3.0 * d)

@@ -309,11 +309,11 @@ def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:
 
     With R the expected reverse KL of a class, q ln(q / pi) + pi ln(pi / q) + q R is least at q = x pi with
     ln x - 1/x + 1 + R = 0, that is 1 / x = omega(1 + R) (Wright's omega). That alone would hide classes
-    from the reader, so R counts only beyond ``hidden_from``, and a count is lowered by ``hidden_deviations`` of its own
+    from the reader, so R counts only beyond TUNING.prior.hidden, and a count is lowered by TUNING.prior.deviations of its own
     error at most, never below 1/2.
     """
-    wanted = counts / wrightomega(1 + np.maximum(reverse - TUNING.hidden.above, 0.0))
-    lowest = counts - TUNING.hidden.deviations * sd
+    wanted = counts / wrightomega(1 + np.maximum(reverse - TUNING.prior.hidden, 0.0))
+    lowest = counts - TUNING.prior.deviations * sd
     return np.asarray(np.maximum(np.maximum(wanted, lowest), 0.5))
 
 
@@ -322,9 +322,9 @@ def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
 
     The posterior explores one place. A class whose count is not ``seen`` by several standard deviations may
     lie anywhere else, where the KL is in the tens or hundreds; leaving such a class out costs only its
-    small share. Its KL is therefore taken to be at least TUNING.hidden.kl, falling to nothing at TUNING.hidden.surely_seen.
+    small share. Its KL is therefore taken to be at least TUNING.prior.anywhere, falling to nothing at TUNING.prior.surely_seen.
     """
-    floor = TUNING.hidden.kl * np.maximum(1 - seen / TUNING.hidden.surely_seen, 0.0)
+    floor = TUNING.prior.anywhere * np.maximum(1 - seen / TUNING.prior.surely_seen, 0.0)
     return np.maximum(floor - expected_kl, 0.0)
 
 

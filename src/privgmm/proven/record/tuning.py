@@ -16,9 +16,8 @@ from privgmm.queries.class_moments import Shape
 
 @dataclass(frozen=True)
 class Round:
-    """One round of moments: its share of what is left (of the squared mu), the shape of its noise, its clipping.
+    """One round of moments: its share of what is left (of the squared mu), the shape of its noise, and a factor on the clipping radius.
 
-    widen : factor on the clipping radius.
     cap : signal (rows of a typical class * mu / sensitivity, over d) beyond which more budget would be wasted.
     hiding : how much dearer noise becomes that hides directions, where the radius is chosen (tails.choose_radius).
     """
@@ -63,14 +62,12 @@ def _again(share: float) -> Round:
 class Histograms:
     """Step 1, ``locate``: where each class lies, by noisy counts of bins. Numbers "in deviations" are of a bin's noise."""
 
-    # Share of the budget. The cap saves most of it where classes are seen with 40 standard deviations anyway (N=10,000, epsilon 0.5: 20
-    # is too few).
+    # Share of the budget. The cap saves most of it where classes are seen with 40 standard deviations anyway.
     share: float = 0.10
     cap: float = 40.0
     # A prime: no simple fraction of a range, where a class often lies, is the end of a bin. (A narrow class there looks half a bin wide.)
     bins: int = 41
-    # Narrower than this many bins, a class should be looked at again with finer ones. With 0.7 the paper's mixtures, N=1000, epsilon 4, are
-    # 5 % farther from the fit; with 0.35 a class on the edge of two bins is not seen to be narrow.
+    # Narrower than this many bins, a class should be looked at again with finer ones. (One on the edge of two bins looks wider.)
     narrow: float = 0.5
     # Variance, in bins^2 and in squared log-width, that a histogram's grid and shape cannot resolve.
     unresolved: float = 0.02
@@ -100,12 +97,10 @@ class Histograms:
 class Spikes:
     """Step 1, ``spikes``: columns in which most rows share a value."""
 
-    # A class that is too narrow for its bins with this probability is counted again with finer bins, at most this often. (Once: some classes
-    # of Student's t, in a stated ball a hundred times as wide, are taken for spikes.)
+    # A class that is too narrow for its bins with this probability is counted again with finer bins, at most this often.
     narrow: float = 0.99
     refinements: int = 3
-    # A class of so many standard deviations of a bin's noise shows whether it lies in one place (6: small classes of Covertype do
-    # by chance, 15: 1,000 rows at epsilon 1 never do). Below the second number it is thought like the others.
+    # A class of so many deviations of a bin's noise shows whether it lies in one place; below the second number it is thought like the others.
     shows: float = 10.0
     clearly: float = 15.0
     # Parts of the rows that two neighbouring bins hold: at an end of what was stated, to be looked at more closely; in
@@ -113,7 +108,7 @@ class Spikes:
     at_an_end: float = 0.6
     alike: float = 0.5
     still: float = 0.75
-    # At an end of the range a second finer look decides (after one, half a bell there is taken for a spike); elsewhere all are made.
+    # At an end of the range a second finer look decides (one takes half a bell there for a spike); elsewhere all are made.
     looks_at_an_end: int = 2
     # Finer looks at a spike reach so many bins to either side.
     bins_beside: float = 2.0
@@ -129,18 +124,6 @@ class Spikes:
     # Shells count where they reach so many times as far as a clip of many rows (a signal of so many) does.
     far: float = 1.5
     many: float = 100.0
-
-
-@dataclass(frozen=True)
-class Alike:
-    """Step 2, ``alike``: what classes have in common."""
-
-    # The smallest standard deviation of the classes' log widths that is assumed.
-    widths: float = 0.4
-    # The common shape is used if it explains this part of the deviation from a sphere in the classes that are seen clearly: their
-    # eigenvalues, in units of their frame, have a smaller error than ``clear``.
-    explained: float = 0.5
-    clear: float = 0.15
 
 
 @dataclass(frozen=True)
@@ -173,24 +156,16 @@ class Rounds:
 
     # The first round in the histograms' frames is clipped tightly.
     first: Round = Round(0.12, _FIRST, widen=0.8, cap=30.0)
-    # The same where a column has a spike: nothing is clipped, and what it shows decides all later frames, so it is never capped (with a
-    # cap of 30, one yes in a hundred of 20,000 rows: J 25 / 57 / 14 times the oracle's instead of 1.3 / 1.7 / 4, epsilon 1 / 4 / 16).
+    # The same where a column has a spike: nothing is clipped, and what it shows decides all later frames, so it is never capped.
     wide: Round = Round(0.30, _FIRST, widen=1.0, cap=math.inf)
-    # Tables with at most this many columns use ``looks``, others ``glances``. Homes by person (six columns, two classes, epsilon 2 / 8) are
-    # worse with the latter: J 4.0 / 0.75 instead of 2.1 / 0.6; tables of seven and eight columns much better.
+    # Tables with at most this many columns use ``looks``, others ``glances``.
     few_columns: int = 6
-    # Few columns: two to six looks of shares 0.12 to 0.3 tried, with first rounds of 0.08 to 0.2, on 120 of the paper's mixtures, N=1000.
-    # Geometric means of J at epsilon 1 and 4: 1.34 and 0.110 with these, 1.56 and 0.128 with two of 0.3 and a first of 0.2. All of them count
-    # in the posterior, so that a large one is not lost.
+    # Few columns. All looks count in the posterior, so that a large one is not lost.
     looks: Looks = Looks(_again(0.20), most=4, seen=0.6, flat=math.inf, rows=0.0)
     # Many columns, some of which nearly follow from others, while the prior expects no flat direction (``prior_exponent``): noisier
-    # classes count, if they are surely flat. Medians of J, before (as with few columns) and now: breast cancer (569 x 8), epsilon 1 / 4 / 16,
-    # 1470 / 46 / 1.6 and 245 / 12 / 0.9. Smaller, more looks are better at epsilon 4 and 16 (0.12, six: 828 / 5.2 / 0.7), but Covertype
-    # pays (20,000 rows, epsilon 4: 0.58 instead of 0.39); without ``flat`` electricity profiles do (epsilon 16: 1.74 instead of 1.27),
-    # without ``rows`` Covertype's large classes do for small ones.
+    # classes count, if they are surely flat.
     glances: Looks = Looks(_again(0.25), most=3, seen=2.0, flat=0.6, rows=0.2)
-    # Tables with spikes: each look makes the frame of a spike narrower if it shows nothing (spikes.held), so that four of them end a
-    # hundred times too narrow (99.5 % of 10,000 rows at one place, epsilon 1: J 165 instead of 3.4).
+    # Tables with spikes: each look makes the frame of a spike narrower if it shows nothing (spikes.held): four of them end far too narrow.
     spiked_looks: int = 2
     # Looks that take at most this part of the budget left, because their cap is reached, go on; and at most so many rounds in all.
     cheap: float = 0.05
@@ -198,11 +173,9 @@ class Rounds:
     # An eigenvalue below so many standard errors is not resolved; noise moves the smallest one down by so many.
     resolved: float = 3.0
     moved: float = 2.0
-    # The last round. The part of the count is 0.2 (0.35 and 0.5 tried): 0.1 would be best for J, but shares need more. 80 of the paper's
-    # mixtures, N=1000, epsilon 1: 0.2 and 0.35 leave shares off by 0.033 and 0.029; geometric means of J are 1.46 and 1.77.
-    # With hiding = 8, noise costs twice as much where its largest eigenvalue (about sqrt(2 d) of its deviation) is half of a class's
-    # variance. The paper's mixtures, N=1000, epsilon 1 / 2 / 4, means 6.0 / 2.0 / 0.30 with 0, 5.0 / 1.7 / 0.28 with 8. In the widening rounds,
-    # too, it would clip what they look for (codes for missing values, epsilon 1: J 690 instead of 1.2).
+    # The last round. The part of the count is 0.2: 0.1 would be best for J, but shares need more. With hiding = 8, noise costs twice as much
+    # where its largest eigenvalue (about sqrt(2 d) of its deviation) is half of a class's variance; in the widening rounds it would clip what
+    # they look for.
     final: Round = Round(1.0, _LAST, widen=1.0, cap=math.inf, hiding=8.0)
 
 
@@ -215,13 +188,10 @@ class Tails:
     # A scale that is not the bell's own enters only where it explains so many standard deviations of noise.
     entry: float = 4.5
     # The same where only a radius is chosen, for classes of so many standard deviations of a shell's noise (straight in the logarithm
-    # between): a tail that is none makes a large class's ellipsoid a little too wide, one that is overlooked is clipped. 2.5 for all
-    # classes costs the paper's mixtures, N=1000, epsilon 4, 6 %; 4.5 for all costs Covertype, 540,000 rows, epsilon 4, half (J 0.092
-    # instead of 0.060: forty rows are half of the variance of a direction).
+    # between): a tail that is none makes a large class's ellipsoid a little too wide, one that is overlooked is clipped.
     radius_entry: tuple[float, float] = (4.5, 2.5)
     large: tuple[float, float] = (100.0, 3000.0)
-    # The same where all that may lie beyond the clip of a class that is no bell is asked for: from believing every
-    # shell to nearly the above. Upper ends of 2 and 3 tried on 60 tables of spikes: intervals of deviations cover 0.91 and 0.93.
+    # The same where all that may lie beyond the clip of a class that is no bell is asked for: from believing every shell to nearly the above.
     beyond_entry: tuple[float, float] = (0.0, 3.0)
     # After the fit, a shell (with all beyond it) is corrected by its residual if that exceeds this many standard deviations.
     sure: float = 5.0
@@ -244,26 +214,28 @@ class Clipping:
     # Two rounds contradict one another if, along the direction in which they differ most, they do by so many standard deviations more
     # than noise alone would.
     surely: float = 4.0
-    # Shells tell the part of E |u|^2 that lies beyond the last clip with noise: at most so many times as much is added again. 1 and 2 tried:
-    # one class of ten columns with wrong entries, epsilon 4, is 5.6 times as far off as by the plain mechanism without a limit, else 0.6
-    # and 0.8 times; Student's t, epsilon 1, has a J of 0.133 with 1, else 0.122; counts with many zeros 0.107 and 0.098, 0.078 without.
+    # Shells tell the part of E |u|^2 that lies beyond the last clip with noise: at most so many times as much is added again.
     beyond: float = 2.0
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Step 7, ``posterior``: what is assumed of classes, and what histograms say of columns."""
+    """Steps 2, 7 and 8, ``alike``, ``posterior`` and ``mechanism``: what is assumed of classes, also of those that noise hides."""
 
+    # The smallest standard deviation of the classes' log widths that is assumed.
+    alike: float = 0.4
+    # A common shape is used if it explains this part of the deviation from a sphere in the classes that are seen clearly: their eigenvalues,
+    # in units of their frame, have a smaller error than ``seen``.
+    explained: float = 0.5
+    seen: float = 0.15
     # Histograms are fitted by Gaussians, so their log widths and means (in widths) are treated as at least this uncertain.
     width_sd: float = 0.25
     mean_sd: float = 0.2
-    # Widths and means that the last round contradicts by more than so many standard deviations are not believed, as those of a column of
-    # which a few rows lie far out.
+    # Widths and means that the last round contradicts by more than so many standard deviations are not believed.
     contradicted: float = 3.0
-    # No column is much wider than the stated region (the unit ball): exp(-variance / (2 * this^2)).
+    # No column is much wider than the unit ball: exp(-variance / (2 * this^2)).
     widest: float = 0.5
-    # Relative error of a class's size (its mean variance) at which half of the scale-free prior is left (``_scale_free``). 0.2 and more cost
-    # the paper's mixtures, N=1000, 4 % and more; less leaves electricity and Zipf rows too narrow.
+    # Relative error of a class's size (its mean variance) at which half of the scale-free prior is left (``_scale_free``).
     clear: float = 0.1
     # If the noise of the last second moment is below this part of the class's smallest variance, neither the prior nor earlier rounds (a
     # few percent of the information by then) make a difference, and draws are direct.
@@ -273,19 +245,11 @@ class Prior:
     exponent_from: int = 5
     floor: float = 4e-5
     floor_most: float = 5e-4
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """Step 8, ``mechanism``: the counts of classes whose place noise hides."""
-
-    # A class whose expected reverse KL is above so many nats is released with a count lower by at most so many standard deviations. The
-    # paper's mixtures, N=1000, epsilon 1: from 0 nats on shares are off by 0.034 and J is 1.61, from 1 on 0.031 and 1.58, from 2 on (two
-    # deviations) 0.028 and 1.44, but means of J grow.
-    above: float = 1.0
+    # A class whose expected reverse KL is above so many nats is released with a count lower by at most so many standard deviations.
+    hidden: float = 1.0
     deviations: float = 1.5
     # Of a class that may lie anywhere the KL is at least this, falling to nothing at a count of so many standard deviations.
-    kl: float = 12.0
+    anywhere: float = 12.0
     surely_seen: float = 4.0
 
 
@@ -293,19 +257,16 @@ class Hidden:
 class ErrorDraws:
     """Step 9, ``errors``: how far off a release may be. Chosen by the part of intervals that hold (eq2)'s value (bench/coverage.py)."""
 
-    # Part of what was put back that counts as its standard error: rows are hardly ever elliptical to the letter. Tried 0, 0.1
-    # and 0.2 on 36 tables of bells: means cover 0.948, 0.953, 0.969 and deviations 0.943, 0.927, 0.938.
+    # Part of what was put back that counts as its standard error: rows are hardly ever elliptical to the letter.
     doubt: float = 0.1
     # A larger slope occurs only if the clip leaves nothing of a class, which is then not usable in any case.
     steepest: float = 6.0
-    # Histograms show the shape of a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen
-    # then. A smaller one is told as one that is no bell in any column (21 instead of 30, 300 tables of spikes: deviations cover
-    # 0.933 instead of 0.959); below the second number no column is usable.
+    # Histograms show the shape of a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen then. A smaller
+    # one is told as one that is no bell in any column; below the second number no column is usable.
     shown: float = 30.0
     seen: float = 15.0
-    # They contradict the last round if bins that surely hold rows (by so many standard deviations: three are exceeded by
-    # chance in one of twenty columns), and most of the class, are wider than its deviation by this factor (at the upper end of its
-    # interval), or centred so many deviations away.
+    # They contradict the last round if bins that surely hold rows (by so many standard deviations), and most of the class, are wider than its
+    # deviation by this factor (at the upper end of its interval), or centred so many deviations away.
     sure: float = 4.0
     most: float = 0.8
     wider: float = 1.25
@@ -314,10 +275,9 @@ class ErrorDraws:
     narrow: float = 0.3
     # At least this part of what the clip removed from a class that is not Gaussian lies along one column, the rest in all directions.
     along: float = 0.7
-    # Part of it that may move the mean in any direction. Tried 0, 0.35, 0.5 and 1 on tables of spikes: means cover 0.81, 0.96, 0.97, 1.00.
+    # Part of it that may move the mean in any direction.
     anywhere: float = 0.35
-    # That column is drawn by how many rows its histogram shows so many deviations out, half of their noise and a little for the
-    # unseen added. 1.5 and 2.5 tried on 240 tables of spikes: means cover 0.943 and 0.963.
+    # That column is drawn by how many rows its histogram shows so many deviations out, half of their noise and a little for the unseen added.
     out: float = 2.0
     out_noise: float = 0.5
     out_least: float = 0.01
@@ -331,25 +291,18 @@ class PlainMoments:
     length_share: float = 0.02
     worth: float = 0.25
     asked: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
-    # Where shells show tails and there are at most so many columns, for which James and Stein's weight gains nothing, a part of the last
-    # round's budget asks once more: Pareto and Zipf counts, epsilon 4, 1.4 and 2.1 times the plain mechanism's error instead of 2.0
-    # and 2.3. With four columns it would cost a quarter to a third more J (Pareto).
+    # Where shells show tails in at most so many columns (James and Stein's weight gains nothing then) it is asked once more, of the last round.
     columns: int = 2
     again: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
     # Two second moments agree if noise alone would set them farther apart once in a hundred times.
     agreeing: float = 0.99
-    # For a class with tails also only if they are no farther apart, in mean square, than so many times what noise explains. 1.5, 1.7 and
-    # 2 tried: two columns of Zipf counts, epsilon 1, have 1.9, 1.9 and 2.2 times the error of the plain mechanism; log-normal columns in
-    # bounds ten times too wide, epsilon 1 / 4 / 16, a J of 2.5 / 0.9 / 0.36, the same, and 2.0 / 0.7 / 0.34.
+    # For a class with tails also only if they are no farther apart, in mean square, than so many times what noise explains.
     agreeing_tails: float = 1.7
     # A class has tails if 99 % of its E|u|^2 reach so many times as far as a bell's of the same size, and its shells leave so large a part
-    # of its rows (root of the sum of squares, beyond noise as rare as once in a thousand times) unexplained by the best bell. Bells of one
-    # to ten columns, epsilon 1 to 16: at most 2 and 0.02 (nearly flat ones 0.04; it is the first that noise raises, and the second
-    # never); missing codes, log-normal and Zipf columns at least 1.3 and 0.06.
+    # of its rows (root of the sum of squares, beyond noise as rare as once in a thousand times) unexplained by the best bell.
     tailed: float = 1.2
     unexplained: float = 0.05
-    # The noise of the plain second moment is cheap if a release moved by all of it would be off by so many nats. 0.1, 1 and 10 tried:
-    # log-normal columns (d=1) in bounds ten times too wide, epsilon 4 / 16, have a J of 1.4 / 0.34, 1.4 / 0.44 and 13 / 0.44.
+    # The noise of the plain second moment is cheap if a release moved by all of it would be off by so many nats.
     cheap: float = 0.1
     # No direction becomes narrower than this part of its variance, or of the noise if that is less.
     narrowest: float = 0.25
@@ -357,16 +310,11 @@ class PlainMoments:
 
 @dataclass(frozen=True)
 class SeveralComponents:
-    """Several components per class, ``components``; nothing of this is spent where one is asked for.
+    """Several components per class, ``components``; nothing of this is spent where one is asked for."""
 
-    Measured with an earlier, slower start of EM; the present one gave 1.8 with the chosen values. "nats": held-out log-likelihood per row of
-    Covertype, 50,000 rows, epsilon 1, above the fit without privacy (one run of ``python -m bench.components covertype-50000-eps1`` each).
-    """
-
-    # Part of what the histograms leave that components take; the released classes have the rest. 0.3, 0.5, 0.7: 1.75, 1.99, 1.76 nats.
+    # Part of what the histograms leave that components take; the released classes have the rest.
     share: float = 0.5
-    # Of that: counts and means in public cells (0.05, 0.15, 0.3: 2.12, 1.99, 1.76 nats), then each of so many rounds of EM (1, 3,
-    # 6: 1.41, 1.99, 1.94 nats); the last round has the rest. 256 cells instead of 64 take six times as long: 1.69 nats.
+    # Of that: counts and means in public cells, then each of so many rounds of EM; the last round has the rest.
     cell_share: float = 0.05
     step_share: float = 0.08
     steps: int = 3
@@ -376,9 +324,8 @@ class SeveralComponents:
     # "auto": one component per this much signal, rows of the class * mu / d^1.5 (the noise of an eigenvalue, relative to
     # a component's own width, grows as d^1.5 over its rows).
     signal: float = 30.0
-    # "auto" keeps one Gaussian unless the components say that the class is farther from it, in nats, than GAIN and than
-    # so many times what noise is expected to cost. On tables of bells (14 classes, one to eight columns, epsilon 1 to 4) noise
-    # looked like 0.3 to 3.6 times its expected cost.
+    # "auto" keeps one Gaussian unless the components say that the class is farther from it, in nats, than GAIN and than so many times what
+    # noise is expected to cost.
     doubt: float = 4.0
     # No eigenvalue is taken to be below this part of the last guess's.
     narrowest: float = 0.01
@@ -390,13 +337,11 @@ class Tuning:
 
     histograms: Histograms = Histograms()
     spikes: Spikes = Spikes()
-    alike: Alike = Alike()
     far: Far = Far()
     rounds: Rounds = Rounds()
     tails: Tails = Tails()
     clipping: Clipping = Clipping()
     prior: Prior = Prior()
-    hidden: Hidden = Hidden()
     intervals: ErrorDraws = ErrorDraws()
     plain: PlainMoments = PlainMoments()
     inside: SeveralComponents = SeveralComponents()
