@@ -176,3 +176,13 @@ def lower_inverse(L: Floats) -> Floats:
         row = L[..., i : i + 1, :i] @ out[..., :i, :i]
         np.multiply(row[..., 0, :], -diagonal[..., i, None], out=out[..., i, :i])
     return out
+
+
+def reverse_kl(mean: Floats, shape: Floats, means: Floats, covariances: Floats) -> Floats:
+    """(K,) E KL(N(mean, shape) || N(m, S)) over draws (S, K, d) and (S, K, d, d)."""
+    precisions = np.linalg.inv(covariances)
+    miss = mean - means
+    quad = np.einsum("ski,skij,skj->sk", miss, precisions, miss).mean(axis=0)
+    trace = np.einsum("skij,kji->sk", precisions, shape).mean(axis=0)
+    log_det = np.linalg.slogdet(covariances)[1].mean(axis=0) - np.linalg.slogdet(shape)[1]
+    return np.asarray(0.5 * (trace - mean.shape[1] + log_det + quad))

@@ -6,7 +6,7 @@ A map of the mechanism, in the order in which it runs (docs/proven.md tells it w
                   contradict a Gaussian fit, the bins are believed;
    ``spikes``     columns in which most rows share a value: finer histograms find them, and frames are wide enough for the other rows
 2. ``alike``      classes that noise hides are assumed to be like the others in place, width and shape
-   ``mechanism`` widens frames where shells show rows far out of them
+   ``mechanism`` widens frames where shells show rows far out of them, here and once more before the last round
 3. ``rounds``     counts, means and second moments of rows clipped into an ellipsoid per class
 4. ``frames``     those ellipsoids; ``draws.posterior_frames`` makes the next ones from all answers so far
 5. ``tails``      counts per shell around each class show how far out its rows lie, which decides the radius of the last round;

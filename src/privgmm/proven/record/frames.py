@@ -146,18 +146,21 @@ def column_moments(round_: Moments, counts: Floats) -> SeenColumns:
     )
 
 
-def as_wide_as_seen(round_: Moments, counts: Floats, chosen: Flags) -> tuple[Frames, Floats]:
+def as_wide_as_seen(
+    round_: Moments, counts: Floats, chosen: Flags, shown: float | None = None
+) -> tuple[Frames, Floats]:
     """The round's frames, of ``chosen`` classes (K,) as wide as it saw them, and their least widths (K, d) along columns, or zero.
 
     Rows far from the others mostly lie so along columns of their own, the same in all classes, so columns are asked first; where none
     shows it, the direction of the largest variance is.
     """
+    shown = TUNING.far.shown if shown is None else shown
     told = column_moments(round_, counts)
     extra = told.variances / told.widths**2 - 1
     error = (round_.second_sd / counts)[:, None]
     weight = np.where(chosen[:, None], 1 / error, 0.0)
-    together = (weight * extra).sum(axis=0) > TUNING.far.shown * np.sqrt(max(chosen.sum(), 1))
-    seen = (extra > TUNING.far.shown * error) | (together & (extra > error))
+    together = (weight * extra).sum(axis=0) > shown * np.sqrt(max(chosen.sum(), 1))
+    seen = (extra > shown * error) | (together & (extra > error))
     seen &= chosen[:, None]
     widths = np.sqrt(np.maximum(told.variances, 0.0))
     frames = floored(round_.frames, np.where(seen, widths, 0.0))
@@ -178,6 +181,17 @@ def _longer(frames: Frames, k: int, along: Floats) -> Frames:
     turn = maps[k] @ back
     var[k] = turn @ var[k] @ turn.T
     return Frames(frames.centres, maps, var)
+
+
+def widened_by(before: Frames, after: Frames) -> tuple[Floats, Floats]:
+    """(K,) how many times wider the second frames are where they are so most, and what a second moment then costs, in parts of before.
+
+    Rows that lie far out along the widest of the new directions lie s times less far out, so noise has s^-4 of its cost; the others are
+    seen in frames too wide for them. With s_i of all directions it is (d / (s^2 sum s_i^-2))^2: one, if all are widened alike.
+    """
+    times = np.linalg.svd(before.maps @ after.inverse, compute_uv=False)
+    most = np.asarray(times[:, 0])
+    return most, np.asarray((times.shape[1] / (most**2 * (times**-2).sum(axis=1))) ** 2)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from scipy.special import softmax, wrightomega
 
 from privgmm.privacy import Curator
 from privgmm.proven.mixtures import Wanted
-from privgmm.proven.objective import Objective, balanced, kl_optimal
+from privgmm.proven.objective import Objective, balanced, kl_optimal, reverse_kl
 from privgmm.proven.record.alike import (
     SharedShape,
     exchangeable,
@@ -33,6 +33,7 @@ from privgmm.proven.record.frames import (
     axis_frames,
     floored,
     unresolved,
+    widened_by,
 )
 from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
@@ -50,10 +51,12 @@ from privgmm.proven.record.rounds import (
     Grid,
     Session,
     classwise,
+    closer,
     histogram_round,
     moment_round,
     part_of_left,
     radial_round,
+    second_where,
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius, widely_spread
 from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
@@ -187,27 +190,18 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
             (frames, shells), (wide := floored(frames, wider), radial_round(session, wide)), counts
         )
         tails = radial_laws(shells, counts, session.dim, for_radius=True)
+    nearest: Floats | float = 0.0
+    if session.least is None and not spiked and not plain:
+        frames, shells, nearest = so_far.reaching(frames, shells, tails)
+        counts = so_far.answers.counts
+        tails = radial_laws(shells, counts, session.dim, for_radius=True)
     if plain and session.dim <= TUNING.plain.columns and has_tails(shells, counts, session.dim):
         plain = asked_again(session, plain)
-    so_far.ask(frames, TUNING.rounds.final, tails)
+    so_far.ask(frames, TUNING.rounds.final, tails, nearest)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers
     whole = answers.with_rounds(unclipped(answers.rounds, answers.counts, laws))
     return replace(whole, as_answered=answers.rounds[-1:], shells=(shells,), plain=plain)
-
-
-def closer(
-    before: tuple[Frames, Shells], after: tuple[Frames, Shells], counts: Floats
-) -> tuple[Frames, Shells]:
-    """Of two frames of each class, the wider one only if its rows lie clearly less far out of it, by their shells."""
-    dim = before[0].centres.shape[1]
-    laws = [radial_laws(shells, counts, dim, for_radius=True) for _, shells in (before, after)]
-    better = ~far_beyond(laws[1], TUNING.far.closer * np.array([law.reach for law in laws[0]]))
-
-    def chosen(old: Floats, new: Floats) -> Floats:
-        return np.where(better.reshape(-1, *(1 for _ in old.shape[1:])), new, old)
-
-    return classwise(chosen, before[0], after[0]), classwise(chosen, before[1], after[1])
 
 
 class _SoFar:
@@ -222,11 +216,16 @@ class _SoFar:
         self.switches = self.told = self.least > 0
 
     def ask(
-        self, frames: Frames, plan: Round, laws: tuple[RadialLaw, ...] | None = None
+        self,
+        frames: Frames,
+        plan: Round,
+        laws: tuple[RadialLaw, ...] | None = None,
+        least: Floats | float = 0.0,
     ) -> Moments:
         """One round of moments; counts are averaged with those of the rounds before."""
         old = self.answers
-        round_ = moment_round(self.session, floored(frames, self.least), old.counts, plan, laws)
+        frames = floored(frames, self.least)
+        round_ = moment_round(self.session, frames, old.counts, plan, laws, least)
         variance = 1 / (1 / old.variance + 1 / round_.count_sd**2)
         counts = variance * (old.counts / old.variance + round_.count / round_.count_sd**2)
         counts = np.maximum(counts, 2.0)
@@ -258,6 +257,34 @@ class _SoFar:
             located = widely_spread(self.answers.located, frames, least > 0)
             self.answers = replace(self.answers, located=located)
         return frames
+
+    def reaching(
+        self, frames: Frames, shells: Shells, laws: tuple[RadialLaw, ...]
+    ) -> tuple[Frames, Shells, Floats]:
+        """The frames of the last round, wider where rows still lie far out of them, their shells, and the least radii of that round.
+
+        The radius that holds such rows pays noise along all directions. If they lie along one, a wider frame is cheaper; the radius
+        is then what it would have been, less that width, because their few counts may be hidden in the next shells.
+        """
+        nearest = np.zeros(len(laws))
+        beyond = far_beyond(laws, TUNING.far.inside * usual_radius(frames))
+        beyond &= np.array([law.spread > TUNING.far.last_spread for law in laws])
+        beyond &= self.answers.counts > TUNING.far.seen * shells.sd
+        if not beyond.any():
+            return frames, shells, nearest
+        round_ = self.ask(frames, TUNING.far.reach, laws)
+        wide, least = as_wide_as_seen(round_, self.answers.counts, beyond, TUNING.far.last_shown)
+        wide = floored(wide, self.least)
+        located = widely_spread(self.answers.located, wide, least > 0)
+        self.answers = replace(self.answers, located=located)
+        times, cost = widened_by(frames, wide)
+        better = cost < TUNING.far.worth
+        if not better.any():
+            return frames, shells, nearest
+        nearest = np.where(better, round_.radius / times, 0.0)
+        frames = classwise(second_where(better), frames, wide)
+        again = radial_round(self.session, frames)
+        return frames, classwise(second_where(better), shells.together(again), again), nearest
 
     def share(self, shared: SharedShape) -> None:
         """From now on the unresolved classes are thought to be shaped like the others."""
@@ -292,16 +319,6 @@ def posterior_release(
         weights = softmax(denoised.log_weights - hidden_cost(seen, denoised.expected_kl))
     best = (weights, *answers.frames.out_of(mean, shape))
     return Estimate(*best, record_errors(answers, n_rows, best))
-
-
-def reverse_kl(mean: Floats, shape: Floats, means: Floats, covariances: Floats) -> Floats:
-    """(K,) E KL(N(mean, shape) || N(m, S)) over draws (S, K, d) and (S, K, d, d)."""
-    precisions = np.linalg.inv(covariances)
-    miss = mean - means
-    quad = np.einsum("ski,skij,skj->sk", miss, precisions, miss).mean(axis=0)
-    trace = np.einsum("skij,kji->sk", precisions, shape).mean(axis=0)
-    log_det = np.linalg.slogdet(covariances)[1].mean(axis=0) - np.linalg.slogdet(shape)[1]
-    return np.asarray(0.5 * (trace - mean.shape[1] + log_det + quad))
 
 
 def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:

@@ -14,12 +14,19 @@ from privgmm.proven.record.alike import SharedShape
 from privgmm.proven.record.frames import Frames, Moments, clip_radius
 from privgmm.proven.record.locate import Located, bins_below, locate
 from privgmm.proven.record.spikes import zoomed
-from privgmm.proven.record.tails import RadialLaw, Shells, choose_radius, shell_edges
+from privgmm.proven.record.tails import (
+    RadialLaw,
+    Shells,
+    choose_radius,
+    far_beyond,
+    radial_laws,
+    shell_edges,
+)
 from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.queries.class_moments import ClassMoments, ClassMomentsQuery, grid_scale
 from privgmm.queries.column_histograms import MarginalCounts, MarginalCountsQuery
 from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
-from privgmm.types import Floats
+from privgmm.types import Flags, Floats
 
 AnyQuery = ClassMomentsQuery | MarginalCountsQuery | RadialCountsQuery
 Answer = Callable[[AnyQuery, float], Floats]
@@ -116,6 +123,23 @@ def classwise(change: Callable[..., Any], *records: Any) -> Any:
     return make(*(classwise(change, *level) for level in levels))
 
 
+def closer(
+    before: tuple[Frames, Shells], after: tuple[Frames, Shells], counts: Floats
+) -> tuple[Frames, Shells]:
+    """Of two frames of each class, the wider one only if its rows lie clearly less far out of it, by their shells."""
+    dim = before[0].centres.shape[1]
+    laws = [radial_laws(shells, counts, dim, for_radius=True) for _, shells in (before, after)]
+    new = second_where(
+        ~far_beyond(laws[1], TUNING.far.closer * np.array([law.reach for law in laws[0]]))
+    )
+    return classwise(new, before[0], after[0]), classwise(new, before[1], after[1])
+
+
+def second_where(better: Flags) -> Callable[[Floats, Floats], Floats]:
+    """The second of two arrays (K, ...) where it is better (K,), else the first."""
+    return lambda old, new: np.where(better.reshape(-1, *(1 for _ in old.shape[1:])), new, old)
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Where the first histograms' bins begin, how wide they are, and where columns end: (d,) each, public."""
@@ -180,8 +204,9 @@ def moment_round(
     counts: Floats,
     plan: Round,
     laws: tuple[RadialLaw, ...] | None = None,
+    least: Floats | float = 0.0,
 ) -> Moments:
-    """(2), (3) Counts, sums and second moments of rows clipped into each class's ellipsoid."""
+    """(2), (3) Counts, sums and second moments of rows clipped into each class's ellipsoid, at radii of at least so much (K,)."""
     d = session.dim
     # The radius weighs clipping against noise, so it needs the noise this round will have.
     spare = math.sqrt(
@@ -196,7 +221,7 @@ def moment_round(
                 for law, n in zip(laws, counts, strict=True)
             ]
         )
-    return moments_within(session, frames, radius, counts, plan)
+    return moments_within(session, frames, np.maximum(radius, least), counts, plan)
 
 
 def moments_within(

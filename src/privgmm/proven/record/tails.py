@@ -94,6 +94,12 @@ class Shells:
             self._made[k, dim] = _templates(self.edges[k], self.farthest[k], dim)
         return self._made[k, dim]
 
+    def together(self, again: Shells) -> Shells:
+        """Two noisy counts of the same shells as one."""
+        part = (again.sd**2 / (self.sd**2 + again.sd**2))[:, None]
+        counts = part * self.counts + (1 - part) * again.counts
+        return Shells(counts, self.edges, np.sqrt(part[:, 0]) * self.sd, self.farthest)
+
 
 def shell_edges(dim: int, farthest: Floats) -> Floats:
     """(K, B - 1) edges for classes whose rows lie at most ``farthest`` (K,) from their centres."""

@@ -103,8 +103,8 @@ class Spikes:
     # A class of so many deviations of a bin's noise shows whether it lies in one place; below the second number it is thought like the others.
     shows: float = 10.0
     clearly: float = 15.0
-    # Parts of the rows that two neighbouring bins hold: at an end of what was stated, to be looked at more closely; in
-    # another class with a spike there, to have one too; in finer bins, of what they held before, to be no bell.
+    # Parts of the rows that two neighbouring bins hold: at an end of what was stated, to be looked at more closely; in another class with a
+    # spike there, to have one too; in finer bins, of what they held before, to be no bell.
     at_an_end: float = 0.6
     alike: float = 0.5
     still: float = 0.75
@@ -130,8 +130,7 @@ class Spikes:
 class Far:
     """Step 2, ``_SoFar.widened``: rows far from all others, which shells in the first frames find."""
 
-    # Share of the shells, at most so often, until all rows are inside so many times the usual radius. 0.15 of the budget for the round that
-    # reaches those rows shows them by more standard deviations than the shells that found them.
+    # Share of the shells, at most so often, until all rows are inside so many times the usual radius; the round that reaches those rows.
     share: float = 0.03
     repeats: int = 3
     inside: float = 2.0
@@ -146,6 +145,10 @@ class Far:
     shown: float = 2.0
     # The standard deviation of the logarithm of a width that such a round showed.
     doubt: float = 1.0
+    # The same before the last round (a column falsely taken to be wide spoils it); the frame is used if noise then costs less than this part.
+    last_spread: float = 2.5
+    last_shown: float = 4.0
+    worth: float = 0.5
     # Wider frames of spikes are kept if rows reach less than this part as far out of them.
     closer: float = 0.7
 
@@ -193,7 +196,7 @@ class Tails:
     large: tuple[float, float] = (100.0, 3000.0)
     # The same where all that may lie beyond the clip of a class that is no bell is asked for: from believing every shell to nearly the above.
     beyond_entry: tuple[float, float] = (0.0, 3.0)
-    # After the fit, a shell (with all beyond it) is corrected by its residual if that exceeds this many standard deviations.
+    # After the fit, a shell (with all beyond it) is corrected by its residual if that exceeds so many standard deviations.
     sure: float = 5.0
     # The prior probability that there are no tails; with less, Gaussian classes are released worse.
     bells: float = 0.99
@@ -211,8 +214,7 @@ class Clipping:
     uneven: float = 0.5
     # A class is expected to fit its frame: the prior standard deviation of its eigenvalues there, relative to the size that the law gives.
     expected: float = 0.5
-    # Two rounds contradict one another if, along the direction in which they differ most, they do by so many standard deviations more
-    # than noise alone would.
+    # Two rounds contradict one another if they differ along some direction by so many standard deviations more than noise alone would.
     surely: float = 4.0
     # Shells tell the part of E |u|^2 that lies beyond the last clip with noise: at most so many times as much is added again.
     beyond: float = 2.0
@@ -237,8 +239,7 @@ class Prior:
     widest: float = 0.5
     # Relative error of a class's size (its mean variance) at which half of the scale-free prior is left (``_scale_free``).
     clear: float = 0.1
-    # If the noise of the last second moment is below this part of the class's smallest variance, neither the prior nor earlier rounds (a
-    # few percent of the information by then) make a difference, and draws are direct.
+    # Below this noise of the last second moment, relative to the class's smallest variance, the prior makes no difference: draws are direct.
     sharp: float = 0.005
     # See ``prior_exponent`` and ``prior_floor``.
     exponent: float = 0.75
@@ -257,7 +258,7 @@ class Prior:
 class ErrorDraws:
     """Step 9, ``errors``: how far off a release may be. Chosen by the part of intervals that hold (eq2)'s value (bench/coverage.py)."""
 
-    # Part of what was put back that counts as its standard error: rows are hardly ever elliptical to the letter.
+    # Part of what was put back that counts as its standard error.
     doubt: float = 0.1
     # A larger slope occurs only if the clip leaves nothing of a class, which is then not usable in any case.
     steepest: float = 6.0
@@ -299,7 +300,7 @@ class PlainMoments:
     # For a class with tails also only if they are no farther apart, in mean square, than so many times what noise explains.
     agreeing_tails: float = 1.7
     # A class has tails if 99 % of its E|u|^2 reach so many times as far as a bell's of the same size, and its shells leave so large a part
-    # of its rows (root of the sum of squares, beyond noise as rare as once in a thousand times) unexplained by the best bell.
+    # of its rows (root of the sum of squares, beyond noise) unexplained by the best bell.
     tailed: float = 1.2
     unexplained: float = 0.05
     # The noise of the plain second moment is cheap if a release moved by all of it would be off by so many nats.
@@ -321,8 +322,7 @@ class SeveralComponents:
     cells: Shape = _CELLS
     most_cells: int = 64
     moments: Round = Round(1.0, _FIRST, widen=1.25, cap=math.inf)
-    # "auto": one component per this much signal, rows of the class * mu / d^1.5 (the noise of an eigenvalue, relative to
-    # a component's own width, grows as d^1.5 over its rows).
+    # "auto": one component per this much signal, rows of the class * mu / d^1.5 (as the noise of an eigenvalue grows).
     signal: float = 30.0
     # "auto" keeps one Gaussian unless the components say that the class is farther from it, in nats, than GAIN and than so many times what
     # noise is expected to cost.
