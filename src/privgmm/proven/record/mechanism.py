@@ -168,14 +168,16 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
     plan = replace(looks.plan, cap=math.inf) if spiked else looks.plan
     for look in range(TUNING.rounds.most if session.least is None or spiked else 0):
         frames = so_far.frames()
-        hidden = unresolved(last, so_far.answers.counts, looks.seen, looks.flat, so_far.told)
-        again = hidden > looks.rows and (
-            look < most or part_of_left(session, so_far.answers.counts, plan) < TUNING.rounds.cheap
-        )
-        shared = shared_shape(last, so_far.answers.counts, frames)
+        counts = so_far.answers.counts
+        hidden = unresolved(last, counts, looks.seen, looks.flat, so_far.told)
+        cheap = part_of_left(session, counts, plan) < TUNING.rounds.cheap
+        again = hidden > looks.rows and (look < most or cheap)
+        if look > most and not again:
+            break
+        shared = shared_shape(last, counts, frames)
         so_far.share(shared)
         frames = hypothesis(frames, shared)
-        if not (again or (look <= most and shared.rows.any())):
+        if not (again or shared.rows.any()):
             break
         last = so_far.ask(frames, plan)
     else:
