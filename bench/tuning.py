@@ -56,7 +56,9 @@ def trials(groups: list[str] | None = None) -> Iterator[Trial]:
     for path, value in _numbers(TUNING, ()):
         if path[0] not in LEFT_OUT and (not groups or path[0] in groups):
             for times in (0.5, 2.0):
-                yield Trial(path, value, _changed(value, times))
+                # The last round takes all that is left; there is no more.
+                if (path[-1], value, times) != ("share", 1.0, 2.0):
+                    yield Trial(path, value, _changed(value, times))
 
 
 def _numbers(group: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
