@@ -194,6 +194,12 @@ def widened_by(before: Frames, after: Frames) -> tuple[Floats, Floats]:
     return most, np.asarray((times.shape[1] / (most**2 * (times**-2).sum(axis=1))) ** 2)
 
 
+def narrower(before: Frames, after: Frames, times: float) -> bool:
+    """Whether a class's second frame is so many times narrower along some direction."""
+    wide = np.linalg.svd(before.maps @ after.inverse, compute_uv=False)[:, -1]
+    return bool((wide < 1 / times).any())
+
+
 @dataclass(frozen=True)
 class Spectrum:
     """Mean with its remaining covariance, and the covariance's noisy eigenvalues with their error."""

@@ -32,6 +32,7 @@ from privgmm.proven.record.frames import (
     as_wide_as_seen,
     axis_frames,
     floored,
+    narrower,
     unresolved,
     widened_by,
 )
@@ -161,32 +162,31 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
     last = so_far.ask(frames, TUNING.rounds.wide if spiked else TUNING.rounds.first)
     # In a frame wider than a 0/1 column that direction always seems flat, however often the round is repeated; so rounds are repeated
     # only for tables without such columns, and for spikes. One round more than ``looks.most`` is for classes that borrow a shape.
-    looks = (
-        TUNING.rounds.looks if session.dim <= TUNING.rounds.few_columns else TUNING.rounds.glances
-    )
+    few = session.dim <= TUNING.rounds.few_columns
+    looks = TUNING.rounds.looks if few else TUNING.rounds.glances
     most = TUNING.rounds.spiked_looks if spiked else looks.most
-    plan = replace(looks.plan, cap=math.inf) if spiked else looks.plan
     for look in range(TUNING.rounds.most if session.least is None or spiked else 0):
         frames = so_far.frames()
         counts = so_far.answers.counts
         hidden = unresolved(last, counts, looks.seen, looks.flat, so_far.told)
-        cheap = part_of_left(session, counts, plan) < TUNING.rounds.cheap
+        cheap = part_of_left(session, counts, looks.plan) < TUNING.rounds.cheap
+        cheap &= narrower(last.frames, floored(frames, so_far.least), TUNING.rounds.progress)
         again = hidden > looks.rows and (look < most or cheap)
         if look > most and not again:
             break
-        shared = shared_shape(last, counts, frames)
-        so_far.share(shared)
+        so_far.share(shared := shared_shape(last, counts, frames))
         frames = hypothesis(frames, shared)
         if not (again or shared.rows.any()):
             break
-        last = so_far.ask(frames, plan)
+        uncapped = spiked and look < most
+        last = so_far.ask(frames, replace(looks.plan, cap=math.inf) if uncapped else looks.plan)
     else:
         frames = so_far.frames()
     frames = floored(frames, so_far.least)
     counts = so_far.answers.counts
     shells = radial_round(session, frames)
     tails = radial_laws(shells, counts, session.dim, for_radius=True)
-    wider = around(located, frames, tails)
+    wider = around(located, frames, shells, counts)
     if wider.any():
         frames, shells = closer(
             (frames, shells), (wide := floored(frames, wider), radial_round(session, wide)), counts

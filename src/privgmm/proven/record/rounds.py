@@ -19,7 +19,7 @@ from privgmm.proven.record.tails import (
     Shells,
     choose_radius,
     far_beyond,
-    radial_laws,
+    own_laws,
     shell_edges,
 )
 from privgmm.proven.record.tuning import TUNING, Round
@@ -128,7 +128,7 @@ def closer(
 ) -> tuple[Frames, Shells]:
     """Of two frames of each class, the wider one only if its rows lie clearly less far out of it, by their shells."""
     dim = before[0].centres.shape[1]
-    laws = [radial_laws(shells, counts, dim, for_radius=True) for _, shells in (before, after)]
+    laws = [own_laws(shells, counts, dim) for _, shells in (before, after)]
     new = second_where(
         ~far_beyond(laws[1], TUNING.far.closer * np.array([law.reach for law in laws[0]]))
     )

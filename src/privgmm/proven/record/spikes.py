@@ -16,7 +16,7 @@ import numpy as np
 
 from privgmm.proven.record.frames import Frames, Moments, clip_radius, column_moments
 from privgmm.proven.record.locate import Bins, Located, left_out
-from privgmm.proven.record.tails import RadialLaw
+from privgmm.proven.record.tails import Shells, own_laws
 from privgmm.proven.record.tuning import TUNING
 from privgmm.types import Flags, Floats
 
@@ -114,6 +114,19 @@ def hedged(at: Located) -> Located:
     )
 
 
+def _spread_nearby(at: Located) -> Flags:
+    """(d,) columns whose bins surely show rows off the spike, all of them near it for the range that is stated."""
+    low, high = at.bins.ends
+    far = np.zeros(at.spots.shape)
+    for bins in (at.bins, *at.finer):
+        away = np.abs(bins.places - at.spots[..., None])
+        shown = bins.tables > TUNING.spikes.away * bins.sd[:, None, None]
+        # The spike itself may lie in either of two bins.
+        shown &= (away > 0.75 * bins.width[..., None]) & at.spikes[..., None]
+        far = np.maximum(far, np.where(shown, away / (high - low)[..., None], 0.0).max(axis=-1))
+    return np.asarray((far.max(axis=0) > 0) & (far.max(axis=0) < TUNING.spikes.nearby))
+
+
 def widely_spread(at: Located, frames: Frames, chosen: Flags) -> Located:
     """The classes, with ``chosen`` columns (K, d) as wide as the frames: their bins showed the rows in one place, and not those far from it."""
     wide = np.log(np.sqrt((frames.inverse**2).sum(axis=2)))
@@ -145,18 +158,20 @@ def held(at: Located, round_: Moments, counts: Floats) -> tuple[Floats, Flags]:
     farthest = np.maximum(at.spots - low, high - at.spots)
     spread = second > TUNING.spikes.seen * second_sd
     # Rows on both sides of a shared value have a sum near zero, whose ratio tells nothing: this frame held them.
-    stays = np.where(spread, told.widths, told.widths / TUNING.spikes.narrower)
+    narrower = np.where(_spread_nearby(at), TUNING.spikes.narrower, TUNING.spikes.carefully)
+    stays = np.where(spread, told.widths, told.widths / narrower)
     ratio = np.minimum(TUNING.spikes.times * far, farthest) / usual_radius(round_.frames)
     least = np.where(first > TUNING.spikes.seen * first_sd, ratio, stays)
     return np.where(at.spikes, least, 0.0), at.spikes & spread
 
 
-def around(at: Located, frames: Frames, laws: tuple[RadialLaw, ...]) -> Floats:
+def around(at: Located, frames: Frames, shells: Shells, counts: Floats) -> Floats:
     """(K, d) how wide frames must be along columns with spikes, so that no row lies far out for them; zero if none does.
 
     A radius that held those rows would be as many times too wide along all other columns.
     """
     usual = usual_radius(frames)
+    laws = own_laws(shells, counts, frames.centres.shape[1])
     reach = np.array([law.reach for law in laws]) / usual
     low, high = at.bins.ends
     farthest = np.maximum(frames.centres - low, high - frames.centres) / usual

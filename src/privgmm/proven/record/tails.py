@@ -156,6 +156,11 @@ def radial_laws(
     )
 
 
+def own_laws(shells: Shells, counts: Floats, dim: int) -> tuple[RadialLaw, ...]:
+    """The law of each class by its own shells, for frames of spikes: rows far from a spike are no surprise."""
+    return tuple(radial_law(shells, k, n, dim, TUNING.spikes.entry) for k, n in enumerate(counts))
+
+
 def far_out(laws: tuple[RadialLaw, ...], counts: Floats, sd: Floats) -> Flags:
     """(K,) classes much wider than their frames, of rows enough (K,) for the noise of a shell (K,) to show it."""
     return np.array([law.spread > TUNING.far.spread for law in laws]) & (

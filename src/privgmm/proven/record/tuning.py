@@ -78,9 +78,8 @@ class Histograms:
     ends: float = 3.5
     single: float = 4.5
     together: float = 4.0
-    # Bins that surely hold rows tell a class's mean and width if they hold this part of it.
+    # Bins that surely hold rows tell a class's mean and width if they hold this part of it; so many deviations of rows may be missing there.
     most_rows: float = 0.8
-    # So many deviations of rows may lie in bins which did not stand out and are missing from that mean and width.
     missed: float = 3.0
     # A class with more rows than this many deviations can show a shape of its own; a smaller one is assumed to be Gaussian.
     well_seen: float = 15.0
@@ -97,7 +96,7 @@ class Histograms:
 class Spikes:
     """Step 1, ``spikes``: columns in which most rows share a value."""
 
-    # A class that is too narrow for its bins with this probability is counted again with finer bins, at most this often.
+    # A class that is too narrow for its bins with this probability is counted again with finer ones, at most this often.
     narrow: float = 0.99
     refinements: int = 3
     # A class of so many deviations of a bin's noise shows whether it lies in one place; below the second number it is thought like the others.
@@ -119,11 +118,16 @@ class Spikes:
     seen: float = 3.0
     largest: float = 1.0
     times: float = 1.3
-    # Where neither sum is seen, the next frame is at most so many times narrower.
+    # Where neither sum is seen, the next frame is so many times narrower if bins show (by so many deviations) rows off the spike, all within
+    # this part of the range; else so many times: the clip of a frame that is too narrow hides a rare far value.
     narrower: float = 3.0
-    # Shells count where they reach so many times as far as a clip of many rows (a signal of so many) does.
+    away: float = 4.0
+    nearby: float = 0.25
+    carefully: float = 1.5
+    # Shells count where they reach so many times as far as a clip of many rows (a signal of so many) does; a scale enters by so many deviations.
     far: float = 1.5
     many: float = 100.0
+    entry: float = 3.5
 
 
 @dataclass(frozen=True)
@@ -141,9 +145,8 @@ class Far:
     seen: float = 10.0
     # Their kinds (tails.FAR_KINDS) count if they are so likely together.
     likely: float = 0.5
-    # A column is wide because of them if it is wider than its frame by so many standard errors.
+    # A column is wide because of them if it is wider than its frame by so many standard errors; the deviation of the log width shown so.
     shown: float = 2.0
-    # The standard deviation of the logarithm of a width that such a round showed.
     doubt: float = 1.0
     # The same before the last round (a column falsely taken to be wide spoils it); the frame is used if noise then costs less than this part.
     last_spread: float = 2.5
@@ -157,9 +160,9 @@ class Far:
 class Rounds:
     """Step 3, ``rounds`` and ``frames``: the rounds of moments."""
 
-    # The first round in the histograms' frames is clipped tightly.
+    # The first round in the histograms' frames is clipped tightly. Where a column has a spike nothing is clipped, and what it shows decides all
+    # later frames, so it is never capped.
     first: Round = Round(0.12, _FIRST, widen=0.8, cap=30.0)
-    # The same where a column has a spike: nothing is clipped, and what it shows decides all later frames, so it is never capped.
     wide: Round = Round(0.30, _FIRST, widen=1.0, cap=math.inf)
     # Tables with at most this many columns use ``looks``, others ``glances``.
     few_columns: int = 6
@@ -170,15 +173,16 @@ class Rounds:
     glances: Looks = Looks(_again(0.25), most=3, seen=2.0, flat=0.6, rows=0.2)
     # Tables with spikes: each look makes the frame of a spike narrower if it shows nothing (spikes.held): four of them end far too narrow.
     spiked_looks: int = 2
-    # Looks that take at most this part of the budget left, because their cap is reached, go on; and at most so many rounds in all.
+    # Looks that take at most this part of the budget left, because their cap is reached, go on while each makes a frame so many times narrower;
+    # so many in all.
     cheap: float = 0.05
+    progress: float = 1.25
     most: int = 16
     # An eigenvalue below so many standard errors is not resolved; noise moves the smallest one down by so many.
     resolved: float = 3.0
     moved: float = 2.0
-    # The last round. The part of the count is 0.2: 0.1 would be best for J, but shares need more. With hiding = 8, noise costs twice as much
-    # where its largest eigenvalue (about sqrt(2 d) of its deviation) is half of a class's variance; in the widening rounds it would clip what
-    # they look for.
+    # The last round: 0.2 for the count (0.1 would be best for J, but shares need more). With hiding = 8, noise costs twice as much where its
+    # largest eigenvalue (about sqrt(2 d) of its deviation) is half of a class's variance.
     final: Round = Round(1.0, _LAST, widen=1.0, cap=math.inf, hiding=8.0)
 
 
@@ -198,9 +202,8 @@ class Tails:
     beyond_entry: tuple[float, float] = (0.0, 3.0)
     # After the fit, a shell (with all beyond it) is corrected by its residual if that exceeds so many standard deviations.
     sure: float = 5.0
-    # The prior probability that there are no tails; with less, Gaussian classes are released worse.
+    # The prior probability that there are no tails (less spoils bells), and the deviation of ln of how wide a core is for its frame.
     bells: float = 0.99
-    # ln of how many times as wide as its frame a class's core may be: its standard deviation.
     core: float = 0.5
 
 
@@ -226,8 +229,7 @@ class Prior:
 
     # The smallest standard deviation of the classes' log widths that is assumed.
     alike: float = 0.4
-    # A common shape is used if it explains this part of the deviation from a sphere in the classes that are seen clearly: their eigenvalues,
-    # in units of their frame, have a smaller error than ``seen``.
+    # A common shape is used if it explains this part of the deviation from a sphere in classes whose eigenvalues have a smaller error.
     explained: float = 0.5
     seen: float = 0.15
     # Histograms are fitted by Gaussians, so their log widths and means (in widths) are treated as at least this uncertain.
@@ -258,12 +260,11 @@ class Prior:
 class ErrorDraws:
     """Step 9, ``errors``: how far off a release may be. Chosen by the part of intervals that hold (eq2)'s value (bench/coverage.py)."""
 
-    # Part of what was put back that counts as its standard error.
+    # Part of what was put back that counts as its standard error. A larger slope occurs only if the clip leaves nothing of an unusable class.
     doubt: float = 0.1
-    # A larger slope occurs only if the clip leaves nothing of a class, which is then not usable in any case.
     steepest: float = 6.0
-    # Histograms show the shape of a class if it has so many times the noise of a bin: a tenth of it in one bin would be seen then. A smaller
-    # one is told as one that is no bell in any column; below the second number no column is usable.
+    # Histograms show the shape of a class of so many times the noise of a bin: a tenth of it in one bin would be seen then. A smaller one is
+    # told as one that is no bell in any column; below the second number no column is usable.
     shown: float = 30.0
     seen: float = 15.0
     # They contradict the last round if bins that surely hold rows (by so many standard deviations), and most of the class, are wider than its
@@ -274,9 +275,9 @@ class ErrorDraws:
     away: float = 0.5
     # A column narrower than this part of a bin is not shown by it: rows elsewhere may be what its deviation comes from.
     narrow: float = 0.3
-    # At least this part of what the clip removed from a class that is not Gaussian lies along one column, the rest in all directions.
+    # At least this part of what the clip removed from a class that is not Gaussian lies along one column, the rest in all directions;
+    # this part may move the mean in any direction.
     along: float = 0.7
-    # Part of it that may move the mean in any direction.
     anywhere: float = 0.35
     # That column is drawn by how many rows its histogram shows so many deviations out, half of their noise and a little for the unseen added.
     out: float = 2.0
@@ -288,16 +289,16 @@ class ErrorDraws:
 class PlainMoments:
     """One class only, ``plain``: the second moment in the stated ball, so that no table is told worse than by the plain mechanism."""
 
-    # Lengths are counted first; it is asked where its noise is below ``worth`` of their squares.
+    # It is asked where its noise is below ``worth`` of the squared lengths, which are counted first.
     length_share: float = 0.02
     worth: float = 0.25
     asked: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
     # Where shells show tails in at most so many columns (James and Stein's weight gains nothing then) it is asked once more, of the last round.
     columns: int = 2
     again: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
-    # Two second moments agree if noise alone would set them farther apart once in a hundred times.
+    # Two second moments agree if noise alone would set them farther apart once in a hundred times; those of a class with tails also only if
+    # they are no farther apart, in mean square, than so many times what noise explains.
     agreeing: float = 0.99
-    # For a class with tails also only if they are no farther apart, in mean square, than so many times what noise explains.
     agreeing_tails: float = 1.7
     # A class has tails if 99 % of its E|u|^2 reach so many times as far as a bell's of the same size, and its shells leave so large a part
     # of its rows (root of the sum of squares, beyond noise) unexplained by the best bell.
@@ -324,8 +325,7 @@ class SeveralComponents:
     moments: Round = Round(1.0, _FIRST, widen=1.25, cap=math.inf)
     # "auto": one component per this much signal, rows of the class * mu / d^1.5 (as the noise of an eigenvalue grows).
     signal: float = 30.0
-    # "auto" keeps one Gaussian unless the components say that the class is farther from it, in nats, than GAIN and than so many times what
-    # noise is expected to cost.
+    # "auto" keeps one Gaussian unless the class seems farther from it, in nats, than GAIN and than so many times what noise should cost.
     doubt: float = 4.0
     # No eigenvalue is taken to be below this part of the last guess's.
     narrowest: float = 0.01
