@@ -11,7 +11,8 @@ import pytest
 import privgmm
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius
 from privgmm.proven.record.locate import Located, bins_below, locate
-from privgmm.proven.record.spikes import hedged, held, zoomed
+from privgmm.proven.record.spikes import around, hedged, held, zoomed
+from privgmm.proven.record.tails import Shells, shell_edges
 from privgmm.proven.record.tuning import TUNING
 
 # Standard deviations of a bin in a class: what large tables have at any epsilon (``histogram_cap``).
@@ -122,6 +123,54 @@ def test_the_ratio_of_two_sums_is_the_distance_of_the_other_rows(share: float, f
     hidden, told = width(np.array([4000.0]))
     assert hidden >= least
     assert not told
+
+
+def test_a_frame_narrows_less_where_bins_show_no_rows_near_the_spike() -> None:
+    """Neither sum is seen: rows near the spike make the frame three times narrower, a rare value far away might be clipped then."""
+    near = np.where(_RNG.random(_N) < 0.7, 0.0, np.minimum(_RNG.exponential(0.01, _N), 1.0))
+    columns = np.column_stack([near, SPIKES["yes, rarely"], SPIKES["no, rarely"]])
+    first, look, _ = looks(columns, 0)
+    at = zoomed(first, look)
+    assert at.spikes.all()
+    n, d = np.array([4000.0]), 3
+    frames = Frames(at.spots, 3.0 * np.eye(d)[None], np.zeros((1, d, d)))
+    nothing, much = np.zeros((1, d)), np.full(1, 4000.0)
+    round_ = Moments(frames, n / n, n, nothing, nothing[..., None] * np.eye(d), much, much, much)
+    least, told = held(at, round_, n)
+    assert not told.any()
+    narrower = [TUNING.spikes.narrower, TUNING.spikes.carefully, TUNING.spikes.carefully]
+    np.testing.assert_allclose(least[0], 1 / (3.0 * np.array(narrower)))
+
+
+@pytest.mark.parametrize(("rows", "wider"), [(150.0, True), (60.0, False)])
+def test_shells_widen_the_frames_of_spikes(rows: float, wider: bool) -> None:
+    """Rows in a shell 10 units out of a frame, with noise of 25: six standard deviations are believed, two and a half are not."""
+    first, look, _ = looks(np.column_stack([SPIKES["yes, rarely"], BELLS["wide"]]), 0)
+    at = zoomed(first, look)
+    n = np.array([4000.0])
+    frames = Frames(np.array([[0.0, 0.5]]), np.diag([40.0, 10.0])[None], np.zeros((1, 2, 2)))
+    edges = shell_edges(2, np.array([40.0]))
+    ends = np.append(edges[0], np.inf)
+    counts = n * np.diff(1 - np.exp(-(ends**2) / 2), prepend=0.0)
+    counts[np.searchsorted(edges[0], 10.0)] += rows
+    width = around(at, frames, Shells(counts[None], edges, np.array([25.0]), np.array([40.0])), n)
+    assert (width[0, 0] > 2 / 40.0) == wider
+    assert width[0, 0] <= 1 / clip_radius(2, 100.0)[0] + 1e-12
+    assert width[0, 1] == 0.0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ten_rare_yes_columns_are_not_taken_for_constants(seed: int) -> None:
+    """Shares of 1 to 5 % of 5,000 rows at epsilon 1, where noise hides the rarest: over twelve seeds the median of J is 2.5 and
+    the largest 9.2; they were 49 and 130 while a frame in which nothing was seen became three times narrower."""
+    rng = np.random.default_rng([seed, 17])
+    X = (rng.random((5000, 10)) < np.linspace(0.01, 0.05, 10)).astype(float)
+    y = np.zeros(5000, dtype=int)
+    q = privgmm.release(
+        X, y, epsilon=1.0, delta=1e-6, unit="record", classes=[0], bounds=(0, 1), seed=seed
+    ).mixture
+    p = privgmm.fit(X, y)
+    assert privgmm.kl_divergence(q, p) + privgmm.kl_divergence(p, q) < 20
 
 
 def table(seed: int) -> tuple[np.ndarray, np.ndarray]:
