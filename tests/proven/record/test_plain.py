@@ -153,9 +153,9 @@ def test_sums_asked_for_twice_are_averaged_by_precision() -> None:
     assert told.second_error < 2e-5
     np.testing.assert_allclose(told.second, X.T @ X / n, atol=5 * told.second_error)
     np.testing.assert_allclose(told.mean, X.mean(axis=0), atol=5 * told.mean_error)
-    # 40 % of what is left after 98 %, then 40 % of the rest: precisions are as 1 to 0.6.
-    assert both.second_sd[0] == pytest.approx(first.second_sd[0] / np.sqrt(1.6))
-    assert both.total_sd[0] == pytest.approx(first.total_sd[0] / np.sqrt(1.6))
+    # Half of what is left after 98 %, then 40 % of the rest: precisions are as 1 to 0.4.
+    assert both.second_sd[0] == pytest.approx(first.second_sd[0] / np.sqrt(1.4))
+    assert both.total_sd[0] == pytest.approx(first.total_sd[0] / np.sqrt(1.4))
 
 
 def test_shells_of_bells_have_no_tails_and_those_of_heavy_rows_have() -> None:

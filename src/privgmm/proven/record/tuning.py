@@ -292,7 +292,7 @@ class PlainMoments:
     # It is asked where its noise is below ``worth`` of the squared lengths, which are counted first.
     length_share: float = 0.02
     worth: float = 0.25
-    asked: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
+    asked: Round = Round(0.5, _SECOND, widen=1.0, cap=math.inf)
     # Where shells show tails in at most so many columns (James and Stein's weight gains nothing then) it is asked once more, of the last round.
     columns: int = 2
     again: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
