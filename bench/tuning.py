@@ -33,7 +33,7 @@ _SHAPES = (
 )  # fmt: skip
 _ONE_CLASS = ("bells", "wrong entries", "Zipf counts", "log-normal d=1", "unlike scales")
 _EPSILONS = (2.0,)
-_MIXTURES, _MIXTURE_EPSILONS = 4, (0.5, 1.0, 2.0, 4.0)
+_MIXTURES, _MIXTURE_EPSILONS = 2, (0.5, 1.0, 2.0, 4.0)
 # A J below this is as good as perfect.
 _LEAST = 1e-4
 
