@@ -1,4 +1,4 @@
-"""``python -m bench.bank``: releases of a hundred invented tables, other than those that numbers were tuned to.
+"""``python -m bench.bank``: releases of a hundred invented tables beside the oracle.
 
 For every table and epsilon, medians over runs: reverse and forward KL against (eq2), J = reverse + forward beside the oracle's
 (bench/oracle.py), their ratio and the total variation of the weights; at the end those farthest above the bar of bench/tables.py, and
