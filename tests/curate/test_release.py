@@ -31,6 +31,29 @@ def test_a_proven_release_accounts_for_every_mechanism(settings):
     assert r.mixture.classes == (0, 1, 2)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        LABEL,
+        RECORD,
+        {**LABEL, "components_per_class": 2},
+        {**RECORD, "components_per_class": 2},
+        {**RECORD, "on_bad_row": "drop"},
+        {**LABEL, "mechanism": "published"},
+        {"unit": "record", "radius": 20.0, "n_components": 2, "seed": 1, "unlabelled": True},
+    ],
+)
+def test_the_callers_rows_are_read_and_never_written(settings):
+    settings = dict(settings)
+    labels = None if settings.pop("unlabelled", False) else Y.copy()
+    rows = X.copy()
+    for array in (rows, labels):
+        if array is not None:
+            array.setflags(write=False)
+    privgmm.release(rows, labels, epsilon=2.0, **settings)
+    np.testing.assert_array_equal(rows, X)
+
+
 def test_unseeded_releases_are_publishable_and_seeded_ones_are_not():
     assert privgmm.release(X, Y, unit="label", classes=CLASSES).guarantee.publishable
     seeded = privgmm.release(X, Y, **LABEL)

@@ -77,3 +77,20 @@ def test_arrays_of_any_type_are_looked_up_alike(dtype):
         names, codes = encode_labels(label_array(labels, stated=True), classes)
         assert names == tuple(classes)
         assert codes.tolist() == [2, 0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i8", "u8", "f8", "U3"])
+@given(st.data())
+def test_whole_numbers_are_counted_as_others_are_sorted(kind, data):
+    dtype = np.dtype(kind)
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        least = data.draw(st.integers(int(ends.min), int(ends.max) - 100))
+        numbers = np.array(data.draw(st.lists(st.integers(least, least + 100), min_size=1)), dtype)
+        labels = np.append(numbers, data.draw(st.sampled_from([numbers[:0], numbers[:1]])))
+    else:
+        labels = np.array(data.draw(st.lists(st.integers(0, 99), min_size=1))).astype(dtype)
+    names, codes = find_classes(labels, None)
+    found, at = np.unique(labels, return_inverse=True)
+    assert names == tuple(found.tolist())
+    assert codes.tolist() == at.tolist()

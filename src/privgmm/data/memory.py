@@ -73,7 +73,7 @@ def columns_of(
         choice = choose(names, columns, None, WHERE)
         at = {name: j for j, name in enumerate(names)}
         chosen = [at[name] for name in choice.features]
-        # The matrix is a copy of the caller's already.
+        # Nothing writes into rows, so the caller's own array serves as it is.
         X = matrix if choice.features == names else np.take(matrix, chosen, axis=1)
     else:
         names = check_names(frame.columns, WHERE)
@@ -241,7 +241,7 @@ def _matrix(data: Any) -> Floats:
         # NumPy would drop imaginary parts and read dates as counts of nanoseconds.
         if values.dtype.kind not in "biufO" or values.ndim != 2:
             raise TypeError
-        floats = values.astype(np.float64, order="C")
+        floats = values.astype(np.float64, order="C", copy=False)
         return np.ma.filled(floats, np.nan) if isinstance(floats, np.ma.MaskedArray) else floats
     except (TypeError, ValueError, OverflowError):
         raise InputError(

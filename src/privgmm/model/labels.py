@@ -31,6 +31,8 @@ UNKNOWN = -2
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEAN = {spelling: word for word in ("true", "false")
             for spelling in (word, word.capitalize(), word.upper())}  # fmt: skip
+# Whole numbers in a range of so many values are counted.
+_COUNTED = 1 << 16
 # Beyond this floats are more than one apart, so the digits of a whole number no longer identify it.
 _EXACT = 2.0**53
 
@@ -168,8 +170,8 @@ def find_classes(
         if labels.dtype == object or labels.ndim != 1:
             return names, label_codes(labels.ravel(), positions)
         # Each distinct value is looked up once; a row's code still depends on its own value alone.
-        found, at = np.unique(labels, return_inverse=True)
-        return names, label_codes(found, positions)[at.reshape(-1)]
+        found, at = _distinct(labels)
+        return names, label_codes(found, positions)[at]
     missing = (
         np.fromiter(map(is_missing, labels.ravel()), bool) if labels.dtype.kind in "fO" else None
     )
@@ -179,10 +181,23 @@ def find_classes(
         spread[~missing] = codes
         return names, spread
     try:
-        found, at = np.unique(labels, return_inverse=True)
+        found, at = _distinct(labels)
     except TypeError:
         raise InputError("The labels mix types that cannot be compared; use one type.") from None
-    return class_names(found), at.reshape(-1)
+    return class_names(found), at
+
+
+def _distinct(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np.intp]]:
+    """The distinct labels in their order, and which of them each row has; small whole numbers are counted instead of sorted."""
+    if labels.dtype.kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        # Beyond 2^62 a difference in 64 bits might overflow.
+        if high - low < _COUNTED and max(-low, high) < 2**62:
+            off = (labels.ravel().astype(np.int64) - low).astype(np.intp)
+            seen = np.bincount(off) > 0
+            return (np.flatnonzero(seen) + low).astype(labels.dtype), (np.cumsum(seen) - 1)[off]
+    found, at = np.unique(labels, return_inverse=True)
+    return found, at.reshape(-1)
 
 
 def labelled_arrays(
