@@ -35,8 +35,8 @@ SHAPES = (
 _TAILS = 0.03
 # Stands for the logarithm of zero.
 _NOTHING = -80.0
-# Gauss-Newton iterations, and the largest change of f in one of them.
-_TURNS, _STEP = 12, 1.5
+# Gauss-Newton iterations, the largest change of f in one of them, and a change after which a column takes no more.
+_TURNS, _STEP, _SETTLED = 12, 1.5, 1e-4
 # A tilt takes at most _TILTS Newton steps, each halved at most _HALVINGS times, and ends when a step gains less than _STILL nats.
 _TILTS, _HALVINGS, _STILL = 30, 30, 1e-7
 # Released means and second moments are treated as at least this uncertain, in deviations, so that no shape is bent to meet them exactly.
@@ -113,22 +113,33 @@ def _prior(n_cells: int, smooth: float, reach: float, own: float) -> Floats:
 
 def _posterior(A: Floats, y: Floats, base: Floats, C: Floats) -> tuple[Floats, Floats]:
     """Masses at the mode of f ~ N(0, C) given y = A p + N(0, I), and Laplace's log evidence, for each of M."""
-    eye, f = np.eye(C.shape[0]), np.zeros_like(base)
-    for turn in range(_TURNS + 1):
-        p = np.exp(base + f - (base + f).max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-        fitted = np.einsum("mrg,mg->mr", A, p)
-        J = (A - fitted[:, :, None]) * p[:, None, :]  # A (diag p - p p^T)
-        H = np.swapaxes(J, 1, 2) @ J
-        S = eye + H @ C
-        if turn == _TURNS:
-            break
-        target = np.einsum("mgh,mh->mg", H, f) + np.einsum("mrg,mr->mg", J, y - fitted)
-        step = np.linalg.solve(S, target[:, :, None])[:, :, 0] @ C - f
+    f = np.zeros_like(base)
+    moving = np.arange(len(y))
+    for _ in range(_TURNS):
+        some, at = A[moving], f[moving]
+        _, off, J, H, S = _linearised(some, y[moving], base[moving], at, C)
+        target = np.einsum("mgh,mh->mg", H, at) + np.einsum("mrg,mr->mg", J, off)
+        step = np.linalg.solve(S, target[:, :, None])[:, :, 0] @ C - at
         size = np.abs(step).max(axis=1, keepdims=True)
-        f = f + step * np.minimum(1.0, _STEP / np.maximum(size, 1e-12))
-    cost = ((y - fitted) ** 2).sum(axis=1) + np.einsum("mg,mg->m", f, np.linalg.solve(C, f.T).T)
+        f[moving] = at + step * np.minimum(1.0, _STEP / np.maximum(size, 1e-12))
+        moving = moving[size[:, 0] > _SETTLED]
+        if not moving.size:
+            break
+    p, off, _, _, S = _linearised(A, y, base, f, C)
+    cost = (off**2).sum(axis=1) + np.einsum("mg,mg->m", f, np.linalg.solve(C, f.T).T)
     return p, -0.5 * (cost + np.linalg.slogdet(S)[1])
+
+
+def _linearised(
+    A: Floats, y: Floats, base: Floats, f: Floats, C: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Masses p, what is left of y, J = A (diag p - p p^T), H = J^T J and S = I + H C."""
+    p = np.exp(base + f - (base + f).max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    fitted = np.vecdot(A, p[:, None, :])
+    J = (A - fitted[:, :, None]) * p[:, None, :]
+    H = np.swapaxes(J, 1, 2) @ J
+    return p, y - fitted, J, H, np.eye(len(C)) + H @ C
 
 
 def row_quantiles(x: Floats, labels: Floats, bells: Floats, step: float | None = None) -> Floats:

@@ -131,6 +131,16 @@ def errors_of(
     return _errors(drawn, (*released[:2], *split(released[2])), seen)
 
 
+def usable_columns(
+    counts: Floats, means: Floats, deviations: Floats, released: tuple[Floats, Floats, Floats]
+) -> Flags:
+    """(K, d) columns of a release that draws of counts (S, K), means and deviations (S, K, d) show to be usable."""
+    off = np.sqrt(((means - released[1]) ** 2).mean(axis=0))
+    return _usable(
+        counts, off, Interval(*np.quantile(deviations, LEVELS, axis=0)), split(released[2])[0]
+    )
+
+
 def _errors(
     drawn: Drawn,
     published: tuple[Floats, Floats, Floats, Floats],
@@ -143,7 +153,7 @@ def _errors(
     errors = [
         np.sqrt(((d - p) ** 2).mean(axis=0)) for d, p in zip(drawn[1:], published, strict=True)
     ]
-    low, high = (Drawn(*(np.quantile(d, level, axis=0) for d in drawn)) for level in LEVELS)
+    low, high = map(Drawn._make, zip(*(np.quantile(d, LEVELS, axis=0) for d in drawn), strict=True))
     if least is not None:
         middle = Drawn(*(np.median(d, axis=0) for d in drawn))
         errors = [np.maximum(e, step) for e, step in zip(errors, least[1:], strict=True)]

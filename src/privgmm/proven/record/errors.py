@@ -28,7 +28,7 @@ from privgmm.proven.record.posterior import fewest
 from privgmm.proven.record.rounds import Answers
 from privgmm.proven.record.tails import beyond
 from privgmm.proven.record.tuning import TUNING
-from privgmm.proven.uncertainty import Drawn, errors_of
+from privgmm.proven.uncertainty import Drawn, errors_of, usable_columns
 from privgmm.types import Flags, Floats
 
 _SEED = 20261117
@@ -49,18 +49,17 @@ def record_errors(
     """Errors of a release made of these answers; ``n_rows`` is the number of rows where it is public."""
     rng = np.random.default_rng(_SEED)
     counts = _counts(answers, n_rows, rng)
-    means, covariances = _last_round(answers, counts, rng)
-    deviations, correlations = split(covariances)
     bins = answers.located.bins
     n = counts.mean(axis=0)
     odd = odd_columns(bins, n).any(axis=1) | (n < TUNING.intervals.shown * bins.sd)
-    for k in np.flatnonzero(odd) if answers.shells else ():
-        means[:, k], covariance = _odd_class(answers, int(k), counts[:, k], rng)
-        deviations[:, k], correlations[:, k] = split(covariance)
+    odd &= bool(answers.shells)
+    means, covariances = _last_round(answers, counts, rng, ~odd)
+    for k in np.flatnonzero(odd):
+        means[:, k], covariances[:, k] = _odd_class(answers, int(k), counts[:, k], rng)
+    deviations, correlations = split(covariances)
     seen = _Columns(means, deviations)
     shares = counts / (counts.sum(axis=1, keepdims=True) if n_rows is None else n_rows)
-    drawn = Drawn(counts, shares, means, deviations, correlations)
-    usable = errors_of(drawn, released, _usable(answers, counts, seen)).usable_columns
+    usable = usable_columns(counts, means, deviations, released) & _shown(answers, counts, seen)
     whole = _histograms(answers, counts, rng)
     half = (np.arange(_DRAWS) % 2 == 1)[:, None, None]
     anything = np.where(half, 1.0, -1.0)[..., None]
@@ -89,9 +88,12 @@ def _counts(answers: Answers, n_rows: float | None, rng: np.random.Generator) ->
 
 
 def _last_round(
-    answers: Answers, counts: Floats, rng: np.random.Generator
+    answers: Answers, counts: Floats, rng: np.random.Generator, chosen: Flags
 ) -> tuple[Floats, Floats]:
-    """Draws of means (S, K, d) and covariances (S, K, d, d): the last answer, less a draw of its noise."""
+    """Draws of means (S, K, d) and covariances (S, K, d, d): the last answer, less a draw of its noise.
+
+    No covariance has negative eigenvalues in ``chosen`` classes (K,); of others they are not needed.
+    """
     last, clipped = answers.rounds[-1], answers.clipped
     d = last.total.shape[1]
     n = np.maximum(counts, fewest(d))
@@ -103,9 +105,16 @@ def _last_round(
     # (E + E^T) / 2 has sd 1 on the diagonal and 1 / sqrt 2 off it, as the query's noise has.
     second = last.second + (wild + np.swapaxes(wild, -1, -2)) / 2
     covariance = second / n[..., None, None] - m[..., :, None] * m[..., None, :]
-    values, vectors = np.linalg.eigh(covariance)
-    covariance = (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    covariance[:, chosen] = _nearest_possible(covariance[:, chosen])
     return answers.frames.out_of(m, covariance * (n / (n - 1))[..., None, None])
+
+
+def _nearest_possible(covariances: Floats) -> Floats:
+    """The nearest matrices (..., d, d) without negative eigenvalues."""
+    values, vectors = np.linalg.eigh(covariances)
+    return np.asarray(
+        (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    )
 
 
 def _noise(last: Moments, clipped: Moments, counts: Floats) -> tuple[Floats, Floats]:
@@ -174,8 +183,7 @@ def _odd_class(
     )
     raw = raw + (part * second)[:, None, None] * along[:, :, None] * along[:, None, :]
     raw = raw + ((1 - part) * second / d)[:, None, None] * np.eye(d)
-    values, vectors = np.linalg.eigh(raw - m[:, :, None] * m[:, None, :])
-    shape = (vectors * np.maximum(values, 0.0)[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    shape = _nearest_possible(raw - m[:, :, None] * m[:, None, :])
     covariance = back @ (shape * (n / (n - 1))[:, None, None]) @ back.T
     return frames.centres[k] + m @ back.T, covariance
 
@@ -234,7 +242,7 @@ def _in_bounds(bins: Bins, counts: Floats, means: Floats, deviations: Floats) ->
     return _Columns(inside, np.minimum(deviations, most))
 
 
-def _usable(answers: Answers, counts: Floats, seen: _Columns) -> Flags:
+def _shown(answers: Answers, counts: Floats, seen: _Columns) -> Flags:
     """(K, d) columns that the histograms could contradict, and do not."""
     bins = answers.located.bins
     n = counts.mean(axis=0)[:, None]

@@ -102,14 +102,20 @@ def locate(counts: Floats, bins: Bins, largest: float) -> Located:
     moments, coarse = np.empty((4, n_classes, d)), np.empty((n_classes, d))
     for k in range(n_classes):
         match = tables[k] @ templates.T
-        log_lik = (grid[:, None, None] * match - 0.5 * grid[:, None, None] ** 2 * energy) / sigma**2
-        evidence = logsumexp(log_lik, axis=2)
+        likely = grid[:, None, None] * match
+        likely -= 0.5 * grid[:, None, None] ** 2 * energy
+        likely /= sigma**2
+        most = likely.max(axis=2, keepdims=True)
+        likely -= most
+        np.exp(likely, out=likely)
+        total = likely.sum(axis=2)
         # Flat in n: the grid is logarithmic, hence + ln n.
-        log_n = evidence.sum(axis=1) + np.log(grid) - 0.5 * ((grid - counts[k]) / sigma) ** 2
+        log_n = (np.log(total) + most[:, :, 0]).sum(axis=1)
+        log_n += np.log(grid) - 0.5 * ((grid - counts[k]) / sigma) ** 2
         p_n = np.exp(log_n - logsumexp(log_n))
         n_mean[k] = p_n @ grid
         n_sd[k] = np.sqrt(p_n @ (grid - n_mean[k]) ** 2 + (spacing * n_mean[k] / 2) ** 2 + 1)
-        post = np.einsum("n,ndg->dg", p_n, np.exp(log_lik - evidence[:, :, None]))
+        post = np.einsum("nd,ndg->dg", p_n[:, None] / total, likely)
         moments[0, k], moments[1, k] = post @ m, post @ (m * m)
         moments[2, k], moments[3, k] = post @ np.log(s), post @ np.log(s) ** 2
         coarse[k] = post @ (s < TUNING.histograms.narrow)

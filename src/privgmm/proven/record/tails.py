@@ -23,6 +23,8 @@ _EDGE_START, _SHELLS = 0.6, 18
 # Scales of the bells whose mixture is fitted to the counts.
 _SCALES_PER_OCTAVE = 2
 _SWEEPS = 300
+# The fit ends after a sweep that changes no weight by more than this part of a count's noise.
+_STILL = 1e-6
 # Sweeps of the fit where it is made for many draws of the noise, which need no more than two digits.
 _REDRAWN_SWEEPS = 60
 # Kinds of tails: this part of the rows is a bell so many times as wide as the others'. They end, as rows in stated bounds do
@@ -296,8 +298,7 @@ def _fit(
         for i in np.flatnonzero(((weights > 0) | (slopes > 0)).any(axis=0)):
             slope = pull[:, i] - weights @ gram[i] - entry[:, i]
             weights[:, i] = np.maximum(weights[:, i] + slope / gram[i, i], 0.0)
-        if np.array_equal(weights, before):
-            # Every further sweep would be the same.
+        if np.abs(weights - before).max() <= _STILL * sigma:
             break
     none = weights.sum(axis=1) <= 0
     weights[none] = np.where(at.own, 1.0, 0.0)
