@@ -125,8 +125,12 @@ def test_the_ratio_of_two_sums_is_the_distance_of_the_other_rows(share: float, f
     assert not told
 
 
-def test_a_frame_narrows_less_where_bins_show_no_rows_near_the_spike() -> None:
-    """Neither sum is seen: rows near the spike make the frame three times narrower, a rare value far away might be clipped then."""
+@pytest.mark.parametrize(("seen", "quiet"), [(0.0, True), (0.6, True), (0.8, False), (2.0, False)])
+def test_a_frame_narrows_less_where_rows_far_from_the_spike_may_be_hidden(
+    seen: float, quiet: bool
+) -> None:
+    """Neither sum is seen. Bins that show rows near the spike, or a sum of squares that noise has not raised by 0.7 deviations, make
+    the frame three times narrower; else a rare value far away might be clipped then."""
     near = np.where(_RNG.random(_N) < 0.7, 0.0, np.minimum(_RNG.exponential(0.01, _N), 1.0))
     columns = np.column_stack([near, SPIKES["yes, rarely"], SPIKES["no, rarely"]])
     first, look, _ = looks(columns, 0)
@@ -135,11 +139,26 @@ def test_a_frame_narrows_less_where_bins_show_no_rows_near_the_spike() -> None:
     n, d = np.array([4000.0]), 3
     frames = Frames(at.spots, 3.0 * np.eye(d)[None], np.zeros((1, d, d)))
     nothing, much = np.zeros((1, d)), np.full(1, 4000.0)
-    round_ = Moments(frames, n / n, n, nothing, nothing[..., None] * np.eye(d), much, much, much)
+    second = seen * much[:, None, None] * np.eye(d)
+    round_ = Moments(frames, n / n, n, nothing, second, much, much, much)
     least, told = held(at, round_, n)
     assert not told.any()
-    narrower = [TUNING.spikes.narrower, TUNING.spikes.carefully, TUNING.spikes.carefully]
-    np.testing.assert_allclose(least[0], 1 / (3.0 * np.array(narrower)))
+    other = TUNING.spikes.narrower if quiet else TUNING.spikes.carefully
+    narrower = np.array([TUNING.spikes.narrower, other, other])
+    np.testing.assert_allclose(least[0], 1 / (3.0 * narrower))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rare_counts_in_bounds_far_above_them_are_not_thought_wide(seed: int) -> None:
+    """One row in forty has an admission, bounds say 50: over twelve seeds the median of J at epsilon 1 is 0.6 and the largest 3.2;
+    they were 10 and 17 while such a frame became one and a half times narrower."""
+    rng = np.random.default_rng([31, seed])
+    y = (rng.random(6000) < 0.4).astype(int)
+    X = np.column_stack([rng.poisson(0.02 + 0.01 * y), rng.normal(y, 1)]).astype(float)
+    stated = {"bounds": ([0, -8], [50, 9]), "classes": [0, 1], "epsilon": 1.0, "delta": 1e-5}
+    q = privgmm.release(X, y, unit="record", seed=seed, **stated).mixture
+    p = privgmm.fit(X, y)
+    assert privgmm.kl_divergence(q, p) + privgmm.kl_divergence(p, q) < 4
 
 
 @pytest.mark.parametrize(("rows", "wider"), [(150.0, True), (60.0, False)])
@@ -198,7 +217,7 @@ def test_rare_yes_is_released_as_wide_as_it_is(bounds: tuple[list[float], list[f
 
 def test_beside_a_category_too(tmp_path) -> None:
     """The same columns in a table with categories, whose release makes no finer looks. Over twelve
-    seeds deviations of visits are at most 21 % off, those of ill 6 %."""
+    seeds deviations of visits are at most 29 % off, those of ill 5 %."""
     X, y = table(5)
     rng = np.random.default_rng(5)
     visits = rng.poisson(0.1, len(X))
@@ -217,6 +236,6 @@ def test_beside_a_category_too(tmp_path) -> None:
         frame, y, epsilon=4.0, delta=1e-5, unit="record", classes=[0, 1], schema=schema, seed=5
     ).mixture
     told = np.sqrt(np.diagonal(q.covariances, axis1=1, axis2=2))
-    for name, at in (("visits", -3), ("ill", -2)):
+    for name, at, off in (("visits", -3, 0.4), ("ill", -2, 0.1)):
         true = [frame.loc[y == k, name].std() for k in (0, 1)]
-        np.testing.assert_allclose(told[:, at], true, rtol=0.25)
+        np.testing.assert_allclose(told[:, at], true, rtol=off)

@@ -158,7 +158,9 @@ def held(at: Located, round_: Moments, counts: Floats) -> tuple[Floats, Flags]:
     farthest = np.maximum(at.spots - low, high - at.spots)
     spread = second > TUNING.spikes.seen * second_sd
     # Rows on both sides of a shared value have a sum near zero, whose ratio tells nothing: this frame held them.
-    narrower = np.where(_spread_nearby(at), TUNING.spikes.narrower, TUNING.spikes.carefully)
+    # Rows far from the spike would have raised the sum of squares.
+    near = _spread_nearby(at) | (second < TUNING.spikes.quiet * second_sd)
+    narrower = np.where(near, TUNING.spikes.narrower, TUNING.spikes.carefully)
     stays = np.where(spread, told.widths, told.widths / narrower)
     ratio = np.minimum(TUNING.spikes.times * far, farthest) / usual_radius(round_.frames)
     least = np.where(first > TUNING.spikes.seen * first_sd, ratio, stays)

@@ -2,8 +2,7 @@
 
 docs/tuning.md says what becomes of J = reverse + forward KL on tables of many shapes when each of them is halved and doubled
 (``python -m bench.tuning``). The comments quote medians of J on the tables of ``python -m bench.tables``. None of the numbers bears on
-privacy: they steer queries and post-processing. Sizes of grids, seeds, numbers of draws and of iterations are not tuned and stand
-where they are used.
+privacy. Sizes of grids, seeds, numbers of draws and of iterations are not tuned and stand where they are used.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Looks:
     rows: float
 
 
-# Shapes of the rounds that look for a place (and so need no sharp counts), of those that count in the end, of a second moment alone, of cells.
+# Shapes of rounds that look for a place (and need no sharp counts), of those that count in the end, of a second moment alone, of cells.
 _FIRST, _LAST, _SECOND, _CELLS = (
     Shape(0.5, 1.0, 1.0),
     Shape(math.sqrt(0.2), math.sqrt(0.5), 1.0),
@@ -119,10 +118,11 @@ class Spikes:
     largest: float = 1.0
     times: float = 1.3
     # Where neither sum is seen, the next frame is so many times narrower if bins show (by so many deviations) rows off the spike, all within
-    # this part of the range; else so many times: the clip of a frame that is too narrow hides a rare far value.
+    # this part of the range, or the sum of squares is below ``quiet`` deviations; else ``carefully``: a narrow clip hides rare far values.
     narrower: float = 3.0
     away: float = 4.0
     nearby: float = 0.25
+    quiet: float = 0.7
     carefully: float = 1.5
     # Shells count where they reach so many times as far as a clip of many rows (a signal of so many) does; a scale enters by so many deviations.
     far: float = 1.5
