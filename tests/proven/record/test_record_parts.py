@@ -5,13 +5,12 @@ import pytest
 
 from privgmm.proven.objective import kl_optimal
 from privgmm.proven.record import draws as record_draws
-from privgmm.proven.record.alike import SharedShape, no_shared_shape
+from privgmm.proven.record.alike import SharedShape, balanced_counts, hidden_cost, no_shared_shape
 from privgmm.proven.record.draws import RELEASE, Draws, posterior_draws, sample
 from privgmm.proven.record.few_columns import MOST_COLUMNS, FewColumns, _root
 from privgmm.proven.record.frames import Frames, Moments, axis_frames, clip_radius, refined
 from privgmm.proven.record.locate import Bins, Located, bins_below, left_out, locate, odd_columns
 from privgmm.proven.record.margins import Bells, column_quantiles
-from privgmm.proven.record.mechanism import balanced_counts, hidden_cost
 from privgmm.proven.record.posterior import Posterior, lower_inverse
 from privgmm.proven.record.rounds import Answers, classwise
 from privgmm.proven.record.tails import Shells, beyond, shell_edges

@@ -2,7 +2,7 @@
 
 Columns mean the same in every class: where one class is wide, others are too, and two columns that are strongly
 correlated in one class mostly are in all. This is used as a prior only (post-processing of noisy answers), so that
-a class that the answers show well is released as they show it.
+a class that the answers show well is released as they show it. Of a class that they hide less is released (``balanced_counts``).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import wrightomega
 
 from privgmm.proven.record.frames import Frames, Moments, spectrum
 from privgmm.proven.record.locate import Located
@@ -98,3 +99,27 @@ def hypothesis(frames: Frames, shared: SharedShape) -> Frames:
         maps[k] = np.linalg.inv(np.linalg.cholesky((wide + wide.T) / 2))
         var[k] = maps[k] @ mean_var @ maps[k].T
     return Frames(frames.centres, maps, var)
+
+
+def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:
+    """The noisy counts, where the count of a class whose place noise hides is lowered within its own noise.
+
+    With R the expected reverse KL of a class, q ln(q / pi) + pi ln(pi / q) + q R is least at q = x pi with
+    ln x - 1/x + 1 + R = 0, that is 1 / x = omega(1 + R) (Wright's omega). That alone would hide classes
+    from the reader, so R counts only beyond TUNING.prior.hidden, and a count is lowered by TUNING.prior.deviations of its own
+    error at most, never below 1/2.
+    """
+    wanted = counts / wrightomega(1 + np.maximum(reverse - TUNING.prior.hidden, 0.0))
+    lowest = counts - TUNING.prior.deviations * sd
+    return np.asarray(np.maximum(np.maximum(wanted, lowest), 0.5))
+
+
+def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
+    """What the posterior leaves out of the expected KL of a class that noise hides.
+
+    The posterior explores one place. A class whose count is not ``seen`` by several standard deviations may
+    lie anywhere else, where the KL is in the tens or hundreds; leaving such a class out costs only its
+    small share. Its KL is therefore taken to be at least TUNING.prior.anywhere, falling to nothing at TUNING.prior.surely_seen.
+    """
+    floor = TUNING.prior.anywhere * np.maximum(1 - seen / TUNING.prior.surely_seen, 0.0)
+    return np.maximum(floor - expected_kl, 0.0)

@@ -147,31 +147,28 @@ def column_moments(round_: Moments, counts: Floats) -> SeenColumns:
 
 
 def as_wide_as_seen(
-    round_: Moments, counts: Floats, chosen: Flags, shown: float | None = None
+    frames: Frames, round_: Moments, counts: Floats, chosen: Flags, shown: float | None = None
 ) -> tuple[Frames, Floats]:
-    """The round's frames, of ``chosen`` classes (K,) as wide as it saw them, and their least widths (K, d) along columns, or zero.
+    """The frames, of ``chosen`` classes (K,) as wide as a round saw them, and their least widths (K, d) along columns, or zero.
 
     Rows far from the others mostly lie so along columns of their own, the same in all classes, so columns are asked first; where none
     shows it, the direction of the largest variance is.
     """
     shown = TUNING.far.shown if shown is None else shown
     told = column_moments(round_, counts)
-    extra = told.variances / told.widths**2 - 1
-    error = (round_.second_sd / counts)[:, None]
-    weight = np.where(chosen[:, None], 1 / error, 0.0)
-    together = (weight * extra).sum(axis=0) > shown * np.sqrt(max(chosen.sum(), 1))
-    seen = (extra > shown * error) | (together & (extra > error))
+    extra = (told.variances - (frames.inverse**2).sum(axis=2)) / told.variances_sd
+    together = extra[chosen].sum(axis=0) > shown * np.sqrt(max(chosen.sum(), 1))
+    seen = (extra > shown) | (together & (extra > 1))
     seen &= chosen[:, None]
-    widths = np.sqrt(np.maximum(told.variances, 0.0))
-    frames = floored(round_.frames, np.where(seen, widths, 0.0))
+    wide = floored(frames, np.where(seen, np.sqrt(np.maximum(told.variances, 0.0)), 0.0))
     for k in map(int, np.flatnonzero(chosen & ~seen.any(axis=1))):
         found = spectrum(round_, k, counts[k])
         if found.values[-1] > TUNING.rounds.resolved * found.error:
             long = round_.frames.inverse[k] @ found.vectors[:, -1] * np.sqrt(found.values[-1])
-            frames = _longer(frames, k, long)
-    centres = np.where(seen, told.means, frames.centres)
+            wide = _longer(wide, k, long)
+    centres = np.where(seen, told.means, wide.centres)
     least = np.sqrt(np.maximum(told.variances - told.variances_sd, 0.0))
-    return replace(frames, centres=centres), np.where(seen, least, 0.0)
+    return replace(wide, centres=centres), np.where(seen, least, 0.0)
 
 
 def _longer(frames: Frames, k: int, along: Floats) -> Frames:

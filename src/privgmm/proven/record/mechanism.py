@@ -7,17 +7,20 @@ the stated region: the unit ball around zero.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import softmax, wrightomega
+from scipy.special import softmax
 
 from privgmm.privacy import Curator
 from privgmm.proven.mixtures import Wanted
 from privgmm.proven.objective import Objective, balanced, kl_optimal, reverse_kl
 from privgmm.proven.record.alike import (
     SharedShape,
+    balanced_counts,
     exchangeable,
+    hidden_cost,
     hypothesis,
     no_shared_shape,
     shared_shape,
@@ -57,13 +60,14 @@ from privgmm.proven.record.rounds import (
     moment_round,
     part_of_left,
     radial_round,
+    radii,
     second_where,
 )
 from privgmm.proven.record.spikes import around, hedged, held, usual_radius, widely_spread
 from privgmm.proven.record.tails import RadialLaw, Shells, far_beyond, far_out, radial_laws
 from privgmm.proven.record.tuning import TUNING, Round
 from privgmm.proven.uncertainty import Estimate
-from privgmm.types import Floats
+from privgmm.types import Flags, Floats
 
 
 def release_record(
@@ -215,13 +219,13 @@ class _SoFar:
         self.least = np.zeros((session.n_classes, session.dim))
         if session.least is not None:
             self.least += session.least
-        self.switches = self.told = self.least > 0
+        self.wide = self.told = self.least > 0
 
     def ask(
         self,
         frames: Frames,
         plan: Round,
-        laws: tuple[RadialLaw, ...] | None = None,
+        laws: Sequence[RadialLaw | None] | None = None,
         least: Floats | float = 0.0,
     ) -> Moments:
         """One round of moments; counts are averaged with those of the rounds before."""
@@ -233,7 +237,7 @@ class _SoFar:
         counts = np.maximum(counts, 2.0)
         self.answers = Answers(old.located, (*old.rounds, round_), counts, variance, old.shared)
         least, told = held(old.located, round_, counts)
-        self.told = told | self.switches
+        self.told = told | self.wide
         self.least = np.where(old.located.spikes, least, self.least)
         return round_
 
@@ -253,12 +257,31 @@ class _SoFar:
             if not beyond.any():
                 break
             chosen = beyond
-            round_ = self.ask(frames, TUNING.far.reach, laws)
-            frames, least = as_wide_as_seen(round_, self.answers.counts, beyond)
+            round_ = self._over_all(frames, laws, beyond)
+            frames, least = as_wide_as_seen(frames, round_, self.answers.counts, beyond)
             self.least = np.maximum(self.least, least)
+            self.wide = self.wide | (least > 0)
             located = widely_spread(self.answers.located, frames, least > 0)
             self.answers = replace(self.answers, located=located)
         return frames
+
+    def _over_all(self, frames: Frames, laws: tuple[RadialLaw, ...], chosen: Flags) -> Moments:
+        """A round that reaches all rows of ``chosen`` classes (K,), in frames of which no column is wider than was stated.
+
+        A radius as large would add noise to all columns, also to those that end much nearer in units of their frames.
+        """
+        plan, usual = TUNING.far.reach, usual_radius(frames)
+        low, high = self.answers.located.bins.ends
+        farthest = np.maximum(frames.centres - low, high - frames.centres)
+        widths = np.sqrt((frames.inverse**2).sum(axis=2))
+        clipped = widths * radii(self.session, self.answers.counts, plan, laws)[:, None]
+        whole = np.minimum(widths * [[law.reach] for law in laws], farthest)
+        # Where frames that clip nothing are no larger than the radius would make them, nothing is clipped.
+        free = np.log(whole / clipped).sum(axis=1, keepdims=True) <= 0
+        ends = np.where(free, whole, np.minimum(clipped, farthest))
+        wide = floored(frames, np.where(chosen[:, None], ends / usual, 0.0))
+        bells = [None if far else law for far, law in zip(chosen, laws, strict=True)]
+        return self.ask(wide, plan, bells, np.where(chosen, usual, 0.0))
 
     def reaching(
         self, frames: Frames, shells: Shells, laws: tuple[RadialLaw, ...]
@@ -275,7 +298,8 @@ class _SoFar:
         if not beyond.any():
             return frames, shells, nearest
         round_ = self.ask(frames, TUNING.far.reach, laws)
-        wide, least = as_wide_as_seen(round_, self.answers.counts, beyond, TUNING.far.last_shown)
+        shown = TUNING.far.last_shown
+        wide, least = as_wide_as_seen(frames, round_, self.answers.counts, beyond, shown)
         wide = floored(wide, self.least)
         located = widely_spread(self.answers.located, wide, least > 0)
         self.answers = replace(self.answers, located=located)
@@ -321,30 +345,6 @@ def posterior_release(
         weights = softmax(denoised.log_weights - hidden_cost(seen, denoised.expected_kl))
     best = (weights, *answers.frames.out_of(mean, shape))
     return Estimate(*best, record_errors(answers, n_rows, best))
-
-
-def balanced_counts(counts: Floats, sd: Floats, reverse: Floats) -> Floats:
-    """The noisy counts, where the count of a class whose place noise hides is lowered within its own noise.
-
-    With R the expected reverse KL of a class, q ln(q / pi) + pi ln(pi / q) + q R is least at q = x pi with
-    ln x - 1/x + 1 + R = 0, that is 1 / x = omega(1 + R) (Wright's omega). That alone would hide classes
-    from the reader, so R counts only beyond TUNING.prior.hidden, and a count is lowered by TUNING.prior.deviations of its own
-    error at most, never below 1/2.
-    """
-    wanted = counts / wrightomega(1 + np.maximum(reverse - TUNING.prior.hidden, 0.0))
-    lowest = counts - TUNING.prior.deviations * sd
-    return np.asarray(np.maximum(np.maximum(wanted, lowest), 0.5))
-
-
-def hidden_cost(seen: Floats, expected_kl: Floats) -> Floats:
-    """What the posterior leaves out of the expected KL of a class that noise hides.
-
-    The posterior explores one place. A class whose count is not ``seen`` by several standard deviations may
-    lie anywhere else, where the KL is in the tens or hundreds; leaving such a class out costs only its
-    small share. Its KL is therefore taken to be at least TUNING.prior.anywhere, falling to nothing at TUNING.prior.surely_seen.
-    """
-    floor = TUNING.prior.anywhere * np.maximum(1 - seen / TUNING.prior.surely_seen, 0.0)
-    return np.maximum(floor - expected_kl, 0.0)
 
 
 __all__ = ["Draws", "posterior_release", "query_rounds", "release_record"]

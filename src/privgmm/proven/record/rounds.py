@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from privgmm.privacy import Adjacency
 from privgmm.proven.record.alike import SharedShape
 from privgmm.proven.record.frames import Frames, Moments, clip_radius
 from privgmm.proven.record.locate import Located, bins_below, locate
-from privgmm.proven.record.spikes import zoomed
+from privgmm.proven.record.spikes import usual_radius, zoomed
 from privgmm.proven.record.tails import (
     RadialLaw,
     Shells,
@@ -126,13 +126,12 @@ def classwise(change: Callable[..., Any], *records: Any) -> Any:
 def closer(
     before: tuple[Frames, Shells], after: tuple[Frames, Shells], counts: Floats
 ) -> tuple[Frames, Shells]:
-    """Of two frames of each class, the wider one only if its rows lie clearly less far out of it, by their shells."""
+    """Of two frames of each class, the wider one only if its rows then reach nearer to where bells end than to where they did (in logarithms)."""
     dim = before[0].centres.shape[1]
-    laws = [own_laws(shells, counts, dim) for _, shells in (before, after)]
-    new = second_where(
-        ~far_beyond(laws[1], TUNING.far.closer * np.array([law.reach for law in laws[0]]))
-    )
-    return classwise(new, before[0], after[0]), classwise(new, before[1], after[1])
+    old, new = (own_laws(shells, counts, dim) for _, shells in (before, after))
+    midway = np.sqrt(usual_radius(before[0]) * np.array([law.reach for law in old]))
+    better = second_where(~far_beyond(new, midway))
+    return classwise(better, before[0], after[0]), classwise(better, before[1], after[1])
 
 
 def second_where(better: Flags) -> Callable[[Floats, Floats], Floats]:
@@ -198,30 +197,32 @@ def part_of_left(session: Session, counts: Floats, plan: Round) -> float:
     return (mu / session.left) ** 2
 
 
+def radii(
+    session: Session, counts: Floats, plan: Round, laws: Sequence[RadialLaw | None] | None = None
+) -> Floats:
+    """(K,) radii that weigh the clipping of a round against the noise it will have; a class without a law is expected to be a bell."""
+    spare = math.sqrt(
+        session.left**2 * plan.share / plan.shape.squared_sensitivity(session.adjacency)
+    )
+    return plan.widen * np.array([
+        clip_radius(session.dim, max(n, 1.0) * spare)[0]
+        if law is None
+        else choose_radius(law, max(n, 1.0) * spare, plan.hiding)
+        for law, n in zip(laws or [None] * counts.size, counts, strict=True)
+    ])  # fmt: skip
+
+
 def moment_round(
     session: Session,
     frames: Frames,
     counts: Floats,
     plan: Round,
-    laws: tuple[RadialLaw, ...] | None = None,
+    laws: Sequence[RadialLaw | None] | None = None,
     least: Floats | float = 0.0,
 ) -> Moments:
     """(2), (3) Counts, sums and second moments of rows clipped into each class's ellipsoid, at radii of at least so much (K,)."""
-    d = session.dim
-    # The radius weighs clipping against noise, so it needs the noise this round will have.
-    spare = math.sqrt(
-        session.left**2 * plan.share / plan.shape.squared_sensitivity(session.adjacency)
-    )
-    if laws is None:
-        radius = np.array([clip_radius(d, max(n, 1.0) * spare)[0] for n in counts]) * plan.widen
-    else:
-        radius = plan.widen * np.array(
-            [
-                choose_radius(law, max(n, 1.0) * spare, plan.hiding)
-                for law, n in zip(laws, counts, strict=True)
-            ]
-        )
-    return moments_within(session, frames, np.maximum(radius, least), counts, plan)
+    radius = np.maximum(radii(session, counts, plan, laws), least)
+    return moments_within(session, frames, radius, counts, plan)
 
 
 def moments_within(

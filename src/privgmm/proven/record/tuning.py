@@ -152,8 +152,6 @@ class Far:
     last_spread: float = 2.5
     last_shown: float = 4.0
     worth: float = 0.5
-    # Wider frames of spikes are kept if rows reach less than this part as far out of them.
-    closer: float = 0.7
 
 
 @dataclass(frozen=True)
