@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privgmm.proven.label import tilt
 from privgmm.proven.label.frames import choose_frames
 from privgmm.proven.label.statistics import column_scale, moments_under
 from privgmm.proven.label.tilt import (
@@ -78,6 +79,31 @@ def test_rows_that_stand_for_several_count_as_several():
     # Twice as many rows with the same shares: curvature doubles, the ridge fourfold, so tau is halved.
     same = replace(two, trust=trust / 2)
     np.testing.assert_allclose(fit_tilt(twice, same, u, 2.0, TUNING).slopes, one.slopes, atol=1e-4)
+
+
+def test_newtons_curvature_is_from_rows_enough_for_all_slopes(monkeypatch):
+    """90 slopes, two rare classes: 6,300 rows make 15 evaluations; 256, of which two or three are of the rarest class, make 92."""
+    rng, classes = np.random.default_rng(0), 6
+    y = rng.choice(classes, 20_000, p=[0.01, 0.02, *np.full(4, 0.97 / 4)])
+    X = rng.normal(size=(y.size, 4)) + rng.normal(size=(classes, 4))[y]
+    tuning = Tuning(probe_rows=256)
+    labels, ones = np.tile(np.bincount(y) / y.size, (y.size, 1)), np.ones(y.size)
+    frames = choose_frames(X, labels, column_scale(X), 1.0, 1000.0, tuning)
+    u = [frames.clipped(X, k) for k in range(classes)]
+    exact = np.stack([frames.totals(u[k], (y == k).astype(float)) for k in range(classes)])
+    answer = Answer(frames, exact + rng.standard_normal(exact.shape), 1.0)
+    guess = weigh(labels, np.zeros(classes, dtype=bool), ones, u, answer, 1.0, tuning)
+    calls, objective = [], tilt._Problem.objective
+
+    def watched(problem, slopes):
+        calls.append(slopes)
+        return objective(problem, slopes)
+
+    monkeypatch.setattr(tilt._Problem, "objective", watched)
+    fit_tilt(answer, guess, u, 1.0, tuning)
+    few = len(calls)
+    fit_tilt(answer, guess, u, 1.0, replace(tuning, newton_rows=1))
+    assert few < 30 < len(calls) - few
 
 
 @pytest.mark.parametrize("sigma", [2.0, 10.0])

@@ -228,7 +228,8 @@ class _Problem:
 def _newton(problem: _Problem, slopes: Floats, tuning: Tuning) -> Floats:
     """Damped Newton steps, the curvature taken from some of the rows."""
     answer, n = problem.answer, problem.guess.labels.shape[0]
-    probe = slice(None, None, max(1, -(-n // tuning.probe_rows)))
+    rows = max(tuning.probe_rows, tuning.newton_rows * slopes.size)
+    probe = slice(None, None, max(1, -(-n // rows)))
     shares = problem.guess.shares[probe, None]
     phi = [answer.frames.contributions(u[probe]) * shares for u in problem.coordinates]
     weight = problem.weight * n / phi[0].shape[0]
