@@ -103,7 +103,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
             axis.plot(*zip(*points, strict=True), "o-", label=curve)
         axis.set(xscale="log", yscale="log", xlabel=over, ylabel="seconds")
         at = sorted({row["at"] for row in results["growth"] if row["over"] == over})
-        axis.set_xticks(at, [f"{value:g}" for value in at], fontsize=8)
+        axis.set_xticks(at, [f"{value:g}" for value in at], fontsize=8, rotation=45)
         axis.set_xticks([], minor=True)
         if axis.lines:
             axis.legend(fontsize=8)
