@@ -169,11 +169,14 @@ def _tilted(
 
 def label_covariance(left: Sequence[Floats], right: Sequence[Floats], q: Floats) -> Floats:
     """sum_n (delta_kl q_nk - q_nk q_nl) left_k right_l^T, in blocks: labels drawn from q add up to one."""
-    rows = []
+    blocks: list[list[Floats]] = []
     for k, a in enumerate(left):
-        each = [(a * (q[:, k] * ((k == j) - q[:, j]))[:, None]).T @ b for j, b in enumerate(right)]
-        rows.append(np.hstack(each))
-    return np.vstack(rows)
+        # With itself a list has a symmetric covariance: blocks below the diagonal are there already.
+        row = [blocks[j][k].T for j in range(k)] if left is right else []
+        for j in range(len(row), len(right)):
+            row.append((a * (q[:, k] * ((k == j) - q[:, j]))[:, None]).T @ right[j])
+        blocks.append(row)
+    return np.vstack([np.hstack(row) for row in blocks])
 
 
 def fit_tilt(

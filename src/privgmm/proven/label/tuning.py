@@ -174,7 +174,8 @@ class Tuning:
     # Rows from which curvatures and draws are computed, each standing for N / rows.
     probe_rows: int = 4_096
     # Steps where classes are coupled (see most_coupled). Newton's method needs about ten, if its curvature is from so many rows per slope:
-    # on Covertype (581,012 rows, 462 slopes) 9, 35, 70 and 130 make 122 (not yet at the optimum), 35, 29 and 39 s.
+    # on Covertype (581,012 rows, 462 slopes) 9, 35, 70 and 130 make 122 (not yet at the optimum), 35, 29 and 39 s,
+    # all blocks of the curvature computed twice.
     newton_steps: int = 60
     newton_rows: int = 70
     # Steps elsewhere: as many as this number of multiplications pays for, within these bounds. On 50,000 x 20,
