@@ -28,26 +28,25 @@ def coded(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_code_for_missing_is_released_as_wide_as_it_makes_its_column(seed: int) -> None:
-    """Five such tables (bench.tables codes) have a median of 0.017 and a mean of 0.016 at epsilon 4; without the wider frames J is thousands."""
+@pytest.mark.parametrize(("epsilon", "most"), [(4.0, 0.2), (1.0, 0.3)])
+def test_a_code_for_missing_is_released_as_wide_as_it_makes_its_column(
+    epsilon: float, most: float, seed: int
+) -> None:
+    """Epsilon 4: over twelve seeds J has a median of 0.011 and is at most 0.021; without wider frames it is thousands. Epsilon 1: 0.07 and 6.1; it was
+    2.4 and 102 while one radius, as large as the column with the narrowest frame needs, hid the others in its noise."""
     X, y = coded(seed)
     fitted = privgmm.fit(X, y)
     q = privgmm.release(
-        X, y, epsilon=4.0, delta=1e-5, unit="record", classes=[0, 1], bounds=(-1, 999), seed=seed
+        X,
+        y,
+        epsilon=epsilon,
+        delta=1e-5,
+        unit="record",
+        classes=[0, 1],
+        bounds=(-1, 999),
+        seed=seed,
     ).mixture
-    assert privgmm.kl_divergence(q, fitted) + privgmm.kl_divergence(fitted, q) < 0.2
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_round_of_all_columns_finds_every_code_at_a_small_epsilon(seed: int) -> None:
-    """All four columns have codes, and one round sees all. Over twelve seeds, epsilon 1, J has a median of 0.07 and is at most 1.1; it was 2.4 and
-    102 while a radius that held the rows of the narrowest column hid the others in its noise."""
-    X, y = coded(seed)
-    fitted = privgmm.fit(X, y)
-    q = privgmm.release(
-        X, y, epsilon=1.0, delta=1e-5, unit="record", classes=[0, 1], bounds=(-1, 999), seed=seed
-    ).mixture
-    assert privgmm.kl_divergence(q, fitted) + privgmm.kl_divergence(fitted, q) < 0.3
+    assert privgmm.kl_divergence(q, fitted) + privgmm.kl_divergence(fitted, q) < most
 
 
 @pytest.mark.slow

@@ -150,7 +150,7 @@ def test_a_frame_narrows_less_where_rows_far_from_the_spike_may_be_hidden(
 
 @pytest.mark.parametrize("seed", range(2))
 def test_rare_counts_in_bounds_far_above_them_are_not_thought_wide(seed: int) -> None:
-    """One row in forty has an admission, bounds say 50: over twelve seeds the median of J at epsilon 1 is 0.6 and the largest 3.2;
+    """One row in forty has an admission, bounds say 50: over twelve seeds the median of J at epsilon 1 is 0.6 and the largest 3.1;
     they were 10 and 17 while such a frame became one and a half times narrower."""
     rng = np.random.default_rng([31, seed])
     y = (rng.random(6000) < 0.4).astype(int)
@@ -217,7 +217,7 @@ def test_rare_yes_is_released_as_wide_as_it_is(bounds: tuple[list[float], list[f
 
 def test_beside_a_category_too(tmp_path) -> None:
     """The same columns in a table with categories, whose release makes no finer looks. Over twelve
-    seeds deviations of visits are at most 29 % off, those of ill 5 %."""
+    seeds deviations of visits are at most 28 % off, those of ill 6 %."""
     X, y = table(5)
     rng = np.random.default_rng(5)
     visits = rng.poisson(0.1, len(X))
@@ -236,6 +236,6 @@ def test_beside_a_category_too(tmp_path) -> None:
         frame, y, epsilon=4.0, delta=1e-5, unit="record", classes=[0, 1], schema=schema, seed=5
     ).mixture
     told = np.sqrt(np.diagonal(q.covariances, axis1=1, axis2=2))
-    for name, at, off in (("visits", -3, 0.4), ("ill", -2, 0.1)):
+    for name, at, off in (("visits", -3, 0.25), ("ill", -2, 0.1)):
         true = [frame.loc[y == k, name].std() for k in (0, 1)]
         np.testing.assert_allclose(told[:, at], true, rtol=off)

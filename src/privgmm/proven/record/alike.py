@@ -2,7 +2,7 @@
 
 Columns mean the same in every class: where one class is wide, others are too, and two columns that are strongly
 correlated in one class mostly are in all. This is used as a prior only (post-processing of noisy answers), so that
-a class that the answers show well is released as they show it. Of a class that they hide less is released (``balanced_counts``).
+a class that the answers show well is released as they show it. The weight of a class whose place they hide is lowered (``balanced_counts``).
 """
 
 from __future__ import annotations
