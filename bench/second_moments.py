@@ -81,6 +81,14 @@ def _one_far(rng: np.random.Generator) -> np.ndarray:
     return X
 
 
+def _few_far(rng: np.random.Generator, d: int) -> np.ndarray:
+    """One to 64 of 5,000 rows at the end of a column, with nearly all of the second moment; whether noise hides them depends on how many."""
+    X = 0.003 * rng.standard_normal((5000, d))
+    far = np.arange(round(2 ** rng.uniform(0, 6)))
+    X[far, rng.integers(d, size=far.size)] = 0.95 * rng.choice([-1, 1], size=far.size)
+    return X
+
+
 def _low_rank(rng: np.random.Generator) -> np.ndarray:
     return rng.standard_normal((20_000, 2)) @ rng.standard_normal((2, 10))
 
@@ -116,6 +124,9 @@ TABLES: dict[str, Callable[[np.random.Generator], Rows]] = {
     "uniform": lambda rng: Rows(_sphere(rng, 5000, 10) * rng.random((5000, 1)) ** 0.1),
     "at the boundary": lambda rng: Rows(_sphere(rng, 2000, 4)),
     "one far row": lambda rng: Rows(_one_far(rng)),
+    "few far rows": lambda rng: Rows(_few_far(rng, 4)),
+    "few far d=2": lambda rng: Rows(_few_far(rng, 2)),
+    "few far d=1": lambda rng: Rows(_few_far(rng, 1)),
     "low rank": lambda rng: ball(_low_rank(rng)),
     "constants": lambda rng: box(_constant(rng), -5, 20),
 }  # fmt: skip

@@ -42,9 +42,9 @@ from privgmm.proven.record.frames import (
 from privgmm.proven.record.locate import Located
 from privgmm.proven.record.margins import record_margins
 from privgmm.proven.record.plain import (
-    agree,
     asked_again,
     drawn_to,
+    followed,
     has_tails,
     per_row,
     plain_round,
@@ -128,12 +128,13 @@ def _release(session: Session, located: Located, objective: Objective) -> tuple[
     plain = per_row(answers.plain[0], float(answers.counts[0]))
     tails = has_tails(answers.shells[0], answers.counts, session.dim)
     mean, covariance = found.means[0], found.covariances[0]
-    if agree(mean, covariance, plain, tails):
+    part = followed(mean, covariance, plain, tails)
+    if part == 0:
         # One round more for the posterior.
         more = answers.with_rounds(doubted((*answers.plain, *answers.rounds)))
         return answers, posterior_release(more, objective, session.n_rows)
     mean = drawn_to(mean, plain.mean, plain.mean_error)
-    mean, covariance = reconciled(mean, covariance, plain.second, plain.second_error)
+    mean, covariance = reconciled(mean, covariance, plain, part)
     best = found.weights, mean[None], covariance[None]
     return answers, Estimate(*best, record_errors(answers, session.n_rows, best))
 
@@ -201,8 +202,8 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
         frames, shells, nearest = so_far.reaching(frames, shells, tails)
         counts = so_far.answers.counts
         tails = radial_laws(shells, counts, session.dim, for_radius=True)
-    if plain and session.dim <= TUNING.plain.columns and has_tails(shells, counts, session.dim):
-        plain = asked_again(session, plain)
+    if plain:
+        plain = asked_again(session, plain, frames, shells, counts)
     so_far.ask(frames, TUNING.rounds.final, tails, nearest)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers

@@ -1,7 +1,7 @@
 """One class: second moments in the stated ball, without frame, clip or shape, and a release that does not contradict them.
 
 Whatever misled the other rounds, the release's second moment is then not much farther off than that of the plain Gaussian
-mechanism. Post-processing but for ``plain_round``.
+mechanism. Post-processing but for ``plain_round`` and ``asked_again``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from privgmm.proven.record.frames import Frames, Moments
 from privgmm.proven.record.rounds import Session, moments_within
 from privgmm.proven.record.tails import Shells, radial_laws
 from privgmm.proven.record.tuning import TUNING, Round
-from privgmm.queries.radial_counts import RadialCounts, RadialCountsQuery
 from privgmm.types import Floats
 
 # Where tails are sought: the part of E|u|^2 that a class's reach holds, how rarely noise may exceed what is left unexplained, and the widths
@@ -26,11 +25,8 @@ _REACH, _NOISE = 0.99, 1e-3
 _WIDTHS: Floats = np.geomspace(0.4, 2.5, 60)
 _DRAWS, _SEED = 200, 20261118
 # Turns of the fixed point that finds how far a mean moves.
-_TURNS = 12
+_TURNS = 24
 _SDS = "count_sd", "total_sd", "second_sd"
-# Octaves of shells by the lengths of rows, each edge twice the one before: beyond the innermost shell, squared lengths are known to
-# a factor of two.
-_OCTAVES = 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,29 +50,31 @@ def per_row(asked: Moments, rows: float) -> Plain:
 
 
 def plain_round(session: Session) -> tuple[Moments, ...]:
-    """The sums of x and x x^T over the rows in the stated ball, if asked for: no frame, no clip, no shape assumed.
+    """For one class, the sums of x and x x^T over the rows in the stated ball: no frame, no clip, no shape assumed.
 
-    Only for one class, and only where that noise is small against the sum of squared lengths, told by noisy counts of
-    lengths: in a region stated much too wide, it would say nothing.
+    They are always asked for. In a region stated much too wide they say nothing of a bell; but that a few rows lie far from it, which may
+    have nearly all of the second moment, is shown as well by nothing that costs less.
     """
     if session.n_classes > 1:
         return ()
-    d = session.dim
-    centre, ball = np.zeros((1, d)), np.eye(d)[None]
-    edges: Floats = np.exp2(np.arange(-_OCTAVES, 0.0))
-    lengths = RadialCountsQuery(RadialCounts(centre, ball, edges[None]))
-    shells, _ = session.ask(lengths, TUNING.plain.length_share)
-    squared = float(shells @ (np.append(edges, 1.0) ** 2 / 2))
-    sensitivity = math.sqrt(TUNING.plain.asked.shape.squared_sensitivity(session.adjacency))
-    noise = math.sqrt(d * (d + 1) / 2) * sensitivity / session.left
-    if noise > TUNING.plain.worth * squared:
-        return ()
-    return (_plain_sums(session, TUNING.plain.asked),)
+    few = session.dim <= TUNING.plain.columns
+    return (_plain_sums(session, TUNING.plain.asked if few else TUNING.plain.asked_of_many),)
 
 
-def asked_again(session: Session, plain: tuple[Moments, ...]) -> tuple[Moments, ...]:
-    """The sums asked for once more, with a part of what is left, and averaged by precision with those before."""
-    (old,) = plain
+def asked_again(
+    session: Session, plain: tuple[Moments, ...], frames: Frames, shells: Shells, counts: Floats
+) -> tuple[Moments, ...]:
+    """Of few columns the sums are asked for once more, where they may decide, with a part of what is left; averaged by precision.
+
+    They may where shells show tails, and where noise would seldom set the second moment of the class's frame so far from them.
+    """
+    (old,), (centre,), (back,) = plain, frames.centres, frames.inverse
+    if session.dim > TUNING.plain.columns:
+        return plain
+    gap = _gap(centre, back @ back.T, per_row(old, float(counts[0])))
+    in_doubt = gap > chdtri(_free(session.dim), TUNING.plain.seldom)
+    if not in_doubt and not has_tails(shells, counts, session.dim):
+        return plain
     new = _plain_sums(session, TUNING.plain.again)
     part = old.second_sd[0] ** 2 / (old.second_sd[0] ** 2 + new.second_sd[0] ** 2)
 
@@ -113,19 +111,33 @@ def has_tails(of: Shells, counts: Floats, dim: int) -> bool:
     return bool(unexplained and law.reach > TUNING.plain.tailed * bell * math.sqrt(law.spread))
 
 
-def agree(mean: Floats, covariance: Floats, plain: Plain, tails: bool) -> bool:
-    """Whether a mean and covariance can stay as they are beside the plain second moment.
+def followed(mean: Floats, covariance: Floats, plain: Plain, tails: bool) -> float:
+    """How far, from 0 to 1, the second moment of a mean and covariance goes towards the plain one: nowhere if noise explains the gap.
 
-    Noise must explain how far apart they are. Tails that the other rounds miss are believed where they are no larger than that noise: a class
-    with ``tails`` stays only where its noise is dear (``nats``), and must be nearer.
+    A larger gap is closed the more, the larger it is, so that one that noise has made by chance moves a right release only a little.
+    Where shells show ``tails``, rows may be where the other rounds miss them: there the weight is James and Stein's if noise is cheap
+    (``nats``).
     """
+    free, gap = _free(mean.size), _gap(mean, covariance, plain)
+    if tails and nats(mean, covariance, plain.second_error) <= TUNING.plain.cheap:
+        return float(max(1 - max(free - 2, 0.0) / max(gap, 1e-300), 0.0))
+    return _closed(gap, chdtri(free, TUNING.plain.by_chance[mean.size > TUNING.plain.columns]))
+
+
+def _free(d: int) -> float:
+    """Independent entries of a symmetric matrix (d, d)."""
+    return d * (d + 1) / 2
+
+
+def _gap(mean: Floats, covariance: Floats, plain: Plain) -> float:
+    """||plain second moment - that of mean and covariance||_F^2 over the noise's variance: chi-square distributed if they are right."""
     gap = plain.second - covariance - np.outer(mean, mean)
-    free = mean.size * (mean.size + 1) / 2
-    most = chdtri(free, 1 - TUNING.plain.agreeing)
-    if tails:
-        dear = nats(mean, covariance, plain.second_error) > TUNING.plain.cheap
-        most = min(most, TUNING.plain.agreeing_tails * free) if dear else 0.0
-    return bool((gap * gap).sum() <= most * plain.second_error**2)
+    return float((gap * gap).sum()) / plain.second_error**2
+
+
+def _closed(gap: float, most: float) -> float:
+    """The part of a (squared) gap that is closed if noise explains ``most`` of it: from 0 there to 1 far beyond, without a jump."""
+    return float(1 - min(most / max(gap, 1e-300), 1.0) ** 2)
 
 
 def nats(mean: Floats, covariance: Floats, error: float) -> float:
@@ -141,28 +153,25 @@ def nats(mean: Floats, covariance: Floats, error: float) -> float:
 
 
 def drawn_to(mean: Floats, plain: Floats, error: float) -> Floats:
-    """A mean that does not contradict a noisy one, ``plain``, that assumes nothing, at James and Stein's weight; entries (d,) of this error."""
+    """A mean that does not contradict a noisy one, ``plain``, that assumes nothing; its entries (d,) have this error."""
     gap = plain - mean
-    size = float(gap @ gap)
-    if size <= chdtri(mean.size, 1 - TUNING.plain.agreeing) * error**2:
-        return mean
-    return mean + (1 - mean.size * error**2 / size) * gap
+    return np.asarray(mean + _closed(float(gap @ gap) / error**2, _mean_gap(mean.size)) * gap)
 
 
-def reconciled(
-    mean: Floats, covariance: Floats, plain: Floats, error: float
-) -> tuple[Floats, Floats]:
-    """A mean and covariance whose second moment (d, d) is between theirs and a noisy one, ``plain``, that assumes nothing.
+def _mean_gap(d: int) -> float:
+    """How far from a right mean the plain one seldom is: squared, over the variance of an entry."""
+    return float(chdtri(d, 1 - TUNING.plain.agreeing))
 
-    ``plain`` = M + E with ||E||_F^2 ~ error^2 chi^2_p, p = d (d + 1) / 2, independent of the first two. The weight is that of
-    James and Stein: whatever misled the first two, the expected squared error is at most that of ``plain`` (before the rest below).
-    Directions in which E hides the second moment follow the others as they did before, unless ``plain`` contradicts that.
+
+def reconciled(mean: Floats, covariance: Floats, of: Plain, part: float) -> tuple[Floats, Floats]:
+    """A mean and covariance whose second moment (d, d) went this part (``followed``) of the way towards the plain one.
+
+    The mean stays where the plain mean allows it to be. Directions in which noise hides the second moment follow the others as they
+    did before, unless the plain one contradicts that.
     """
-    d = mean.size
+    d, plain, error = mean.size, of.second, of.second_error
     before = covariance + np.outer(mean, mean)
-    gap = plain - before
-    free = max(d * (d + 1) / 2 - 2, 0.0)
-    gap *= max(1 - free * error**2 / max(float((gap * gap).sum()), 1e-300), 0.0)
+    gap = part * (plain - before)
     # The largest eigenvalue of E is about this.
     edge = error * math.sqrt(2 * d)
     values, axes = np.linalg.eigh(before)
@@ -176,7 +185,9 @@ def reconciled(
         if np.linalg.eigvalsh(inside)[-1] <= edge:
             gap = gap - hidden @ (hidden.T @ gap @ hidden) @ hidden.T
         after = before + gap
-    centre = mean + _step(mean, covariance, after - before)
+    step = _step(mean, covariance, after - before)
+    step *= _within(mean - of.mean, step, _mean_gap(d) * of.mean_error**2)
+    centre = mean + step
     moved = after - np.outer(centre, centre)
     # The nearest matrix that is nowhere narrower than a part of the covariance before.
     values, axes = np.linalg.eigh(covariance)
@@ -213,8 +224,17 @@ def _step(mean: Floats, covariance: Floats, change: Floats) -> Floats:
     step: Floats = np.zeros(mean.size)
     for _ in range(_TURNS):
         middle = a + step / 2
-        step = np.asarray(np.linalg.solve(_stiffness(middle), whole @ middle))
+        # Halfway: after a change that is large against the covariance, whole turns would go to and fro for ever.
+        step += (np.linalg.solve(_stiffness(middle), whole @ middle) - step) / 2
     return np.asarray(root @ step)
+
+
+def _within(start: Floats, step: Floats, most: float) -> float:
+    """The largest t in [0, 1] with |start + t step|^2 <= ``most``, or 0."""
+    a, b, c = float(step @ step), float(start @ step), float(start @ start) - most
+    if a + 2 * b + c <= 0:
+        return 1.0
+    return max((math.sqrt(max(b * b - a * c, 0.0)) - b) / a, 0.0)
 
 
 def _stiffness(a: Floats) -> Floats:

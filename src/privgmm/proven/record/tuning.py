@@ -287,23 +287,23 @@ class ErrorDraws:
 class PlainMoments:
     """One class only, ``plain``: the second moment in the stated ball, so that no table is told worse than by the plain mechanism."""
 
-    # It is asked where its noise is below ``worth`` of the squared lengths, which are counted first.
-    length_share: float = 0.02
-    worth: float = 0.25
+    # Its share. Of more than ``columns`` columns the error of the whole matrix is known so well that a smaller one does.
+    columns: int = 3
     asked: Round = Round(0.5, _SECOND, widen=1.0, cap=math.inf)
-    # Where shells show tails in at most so many columns (James and Stein's weight gains nothing then) it is asked once more, of the last round.
-    columns: int = 2
-    again: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
-    # Two second moments agree if noise alone would set them farther apart once in a hundred times; those of a class with tails also only if
-    # they are no farther apart, in mean square, than so many times what noise explains.
+    asked_of_many: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
+    # Of few columns it is asked once more, of the last round, if shells show tails or noise alone would set it so far from the frame as
+    # ``seldom`` as this.
+    again: Round = Round(0.8, _SECOND, widen=1.0, cap=math.inf)
+    seldom: float = 0.2
+    # Two second moments agree if noise alone would set them farther apart so rarely (few columns, more columns), means once in a hundred times.
+    by_chance: tuple[float, float] = (0.01, 0.002)
     agreeing: float = 0.99
-    agreeing_tails: float = 1.7
     # A class has tails if 99 % of its E|u|^2 reach so many times as far as a bell's of the same size, and its shells leave so large a part
     # of its rows (root of the sum of squares, beyond noise) unexplained by the best bell.
     tailed: float = 1.2
     unexplained: float = 0.05
     # The noise of the plain second moment is cheap if a release moved by all of it would be off by so many nats.
-    cheap: float = 0.1
+    cheap: float = 0.03
     # No direction becomes narrower than this part of its variance, or of the noise if that is less.
     narrowest: float = 0.25
 
