@@ -79,9 +79,9 @@ class Errors:
 def split(covariances: Floats) -> tuple[Floats, Floats]:
     """Deviations (..., d) and correlations (..., d, d) of covariances (..., d, d).
 
-    A column without spread has correlation 0 with the others.
+    A column without spread (or less than none, in a draw of noise) has deviation 0, and correlation 0 with the others.
     """
-    deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
+    deviations = np.sqrt(np.maximum(np.diagonal(covariances, axis1=-2, axis2=-1), 0.0))
     scale = deviations[..., :, None] * deviations[..., None, :]
     correlations = np.divide(covariances, scale, out=np.zeros_like(covariances), where=scale > 0)
     eye = np.eye(covariances.shape[-1], dtype=bool)

@@ -9,7 +9,8 @@ classes. So intervals are made without a prior:
    adds what by its shells may lie beyond the clip, along a column whose stated bounds reach that far;
 4. a column is not usable if its histogram contradicts these draws, is too coarse for them, or has far too few rows for its
    noise; half of its draws are then those of the histogram, which assume no shape;
-5. no mean or deviation lies outside what the stated bounds allow.
+5. no mean or deviation lies outside what the stated bounds allow;
+6. of a single class, columns that the plain sums (plain.py) tell more closely than that, or that they have moved, have draws of these.
 Coordinates are those of the stated region. Post-processing: a fixed public seed.
 """
 
@@ -28,7 +29,7 @@ from privgmm.proven.record.posterior import fewest
 from privgmm.proven.record.rounds import Answers
 from privgmm.proven.record.tails import beyond
 from privgmm.proven.record.tuning import TUNING
-from privgmm.proven.uncertainty import Drawn, errors_of, usable_columns
+from privgmm.proven.uncertainty import LEVELS, Drawn, errors_of, usable_columns
 from privgmm.types import Flags, Floats
 
 _SEED = 20261117
@@ -44,9 +45,15 @@ class _Columns:
 
 
 def record_errors(
-    answers: Answers, n_rows: float | None, released: tuple[Floats, Floats, Floats]
+    answers: Answers,
+    n_rows: float | None,
+    released: tuple[Floats, Floats, Floats],
+    moved: bool = False,
 ) -> Errors:
-    """Errors of a release made of these answers; ``n_rows`` is the number of rows where it is public."""
+    """Errors of a release made of these answers; ``n_rows`` is the number of rows where it is public.
+
+    ``moved`` says that the release went towards the plain sums, because they contradict the other rounds.
+    """
     rng = np.random.default_rng(_SEED)
     counts = _counts(answers, n_rows, rng)
     bins = answers.located.bins
@@ -73,7 +80,46 @@ def record_errors(
     told = Drawn(
         counts, shares, inside.means, inside.deviations, np.where(known, correlations, anything)
     )
+    if answers.plain:
+        told, usable = _closer(answers.plain[0], told, usable, released, moved, rng)
     return errors_of(told, released, usable)
+
+
+def _closer(
+    plain: Moments,
+    told: Drawn,
+    usable: Flags,
+    released: tuple[Floats, Floats, Floats],
+    moved: bool,
+    rng: np.random.Generator,
+) -> tuple[Drawn, Flags]:
+    """The same with draws of a single class's sums in the stated region, which assume nothing, for some columns (1, d).
+
+    They are those that are not usable otherwise and that the sums tell more closely; and those that they tell well, if the release ``moved``.
+    """
+    means, covariances = _plain_sums(plain, told.counts, rng)
+    deviations, correlations = split(covariances)
+    seen = usable_columns(told.counts, means, deviations, released)
+    width = [np.ptp(np.quantile(x, LEVELS, axis=0), axis=0) for x in (deviations, told.deviations)]
+    chosen = ((width[0] < width[1]) & ~usable) | (moved & seen)
+    usable = np.where(chosen, seen, usable)
+    both = usable[:, :, None] & usable[:, None, :] & (chosen[:, :, None] | chosen[:, None, :])
+    both &= ~np.eye(usable.shape[1], dtype=bool)
+    return told._replace(
+        means=np.where(chosen, means, told.means),
+        deviations=np.where(chosen, deviations, told.deviations),
+        correlations=np.where(both, correlations, told.correlations),
+    ), usable
+
+
+def _plain_sums(plain: Moments, counts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draws of means (S, 1, d) and covariances (S, 1, d, d): the sums, less a draw of their noise."""
+    d = plain.total.shape[1]
+    n = np.maximum(counts, fewest(d))[..., None]
+    m = (plain.total + plain.total_sd[:, None] * rng.standard_normal((_DRAWS, 1, d))) / n
+    wild = plain.second_sd[:, None, None] * rng.standard_normal((_DRAWS, 1, d, d))
+    raw = (plain.second + (wild + np.swapaxes(wild, -1, -2)) / 2) / n[..., None]
+    return m, (raw - m[..., :, None] * m[..., None, :]) * (n / (n - 1))[..., None]
 
 
 def _counts(answers: Answers, n_rows: float | None, rng: np.random.Generator) -> Floats:

@@ -136,7 +136,7 @@ def _release(session: Session, located: Located, objective: Objective) -> tuple[
     mean = drawn_to(mean, plain.mean, plain.mean_error)
     mean, covariance = reconciled(mean, covariance, plain, part)
     best = found.weights, mean[None], covariance[None]
-    return answers, Estimate(*best, record_errors(answers, session.n_rows, best))
+    return answers, Estimate(*best, record_errors(answers, session.n_rows, best, moved=True))
 
 
 def _with_margins(session: Session, answers: Answers, found: Estimate) -> Estimate:
@@ -202,8 +202,7 @@ def query_rounds(session: Session, located: Located, plain: tuple[Moments, ...] 
         frames, shells, nearest = so_far.reaching(frames, shells, tails)
         counts = so_far.answers.counts
         tails = radial_laws(shells, counts, session.dim, for_radius=True)
-    if plain:
-        plain = asked_again(session, plain, frames, shells, counts)
+    plain = asked_again(session, plain, frames, shells, counts)
     so_far.ask(frames, TUNING.rounds.final, tails, nearest)
     laws = radial_laws(shells, counts, session.dim)
     answers = so_far.answers

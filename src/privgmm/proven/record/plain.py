@@ -64,13 +64,13 @@ def plain_round(session: Session) -> tuple[Moments, ...]:
 def asked_again(
     session: Session, plain: tuple[Moments, ...], frames: Frames, shells: Shells, counts: Floats
 ) -> tuple[Moments, ...]:
-    """Of few columns the sums are asked for once more, where they may decide, with a part of what is left; averaged by precision.
+    """The sums, asked for once more with a part of what is left where columns are few and they may decide; averaged by precision.
 
-    They may where shells show tails, and where noise would seldom set the second moment of the class's frame so far from them.
+    They may decide where shells show tails, and where noise would seldom set the second moment of the class's frame so far from them.
     """
-    (old,), (centre,), (back,) = plain, frames.centres, frames.inverse
-    if session.dim > TUNING.plain.columns:
+    if not plain or session.dim > TUNING.plain.columns:
         return plain
+    (old,), (centre,), (back,) = plain, frames.centres, frames.inverse
     gap = _gap(centre, back @ back.T, per_row(old, float(counts[0])))
     in_doubt = gap > chdtri(_free(session.dim), TUNING.plain.seldom)
     if not in_doubt and not has_tails(shells, counts, session.dim):
@@ -121,7 +121,7 @@ def followed(mean: Floats, covariance: Floats, plain: Plain, tails: bool) -> flo
     free, gap = _free(mean.size), _gap(mean, covariance, plain)
     if tails and nats(mean, covariance, plain.second_error) <= TUNING.plain.cheap:
         return float(max(1 - max(free - 2, 0.0) / max(gap, 1e-300), 0.0))
-    return _closed(gap, chdtri(free, TUNING.plain.by_chance[mean.size > TUNING.plain.columns]))
+    return _closed(gap, chdtri(free, 1 - TUNING.plain.agreeing))
 
 
 def _free(d: int) -> float:
