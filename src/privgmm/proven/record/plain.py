@@ -115,13 +115,14 @@ def followed(mean: Floats, covariance: Floats, plain: Plain, tails: bool) -> flo
     """How far, from 0 to 1, the second moment of a mean and covariance goes towards the plain one: nowhere if noise explains the gap.
 
     A larger gap is closed the more, the larger it is, so that one that noise has made by chance moves a right release only a little.
-    Where shells show ``tails``, rows may be where the other rounds miss them: there the weight is James and Stein's if noise is cheap
-    (``nats``).
+    Where shells show ``tails``, rows may be where the other rounds miss them: there noise explains less, and if it is cheap (``nats``)
+    the weight is James and Stein's.
     """
     free, gap = _free(mean.size), _gap(mean, covariance, plain)
     if tails and nats(mean, covariance, plain.second_error) <= TUNING.plain.cheap:
         return float(max(1 - max(free - 2, 0.0) / max(gap, 1e-300), 0.0))
-    return _closed(gap, chdtri(free, 1 - TUNING.plain.agreeing))
+    agreeing = TUNING.plain.agreeing_tails if tails else TUNING.plain.agreeing
+    return _closed(gap, chdtri(free, 1 - agreeing))
 
 
 def _free(d: int) -> float:

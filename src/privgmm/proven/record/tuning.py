@@ -295,8 +295,10 @@ class PlainMoments:
     # ``seldom`` as this.
     again: Round = Round(0.8, _SECOND, widen=1.0, cap=math.inf)
     seldom: float = 0.2
-    # Two second moments or two means agree if noise alone would set them farther apart once in a hundred times.
+    # Two second moments or two means agree if noise alone would set them farther apart once in a hundred times; second moments of a class
+    # with tails, once in twenty.
     agreeing: float = 0.99
+    agreeing_tails: float = 0.95
     # A class has tails if 99 % of its E|u|^2 reach so many times as far as a bell's of the same size, and its shells leave so large a part
     # of its rows (root of the sum of squares, beyond noise) unexplained by the best bell.
     tailed: float = 1.2
