@@ -7,7 +7,7 @@ mechanism. Post-processing but for ``plain_round`` and ``asked_again``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import chdtr, chdtri
@@ -57,8 +57,8 @@ def plain_round(session: Session) -> tuple[Moments, ...]:
     """
     if session.n_classes > 1:
         return ()
-    few = session.dim <= TUNING.plain.columns
-    return (_plain_sums(session, TUNING.plain.asked if few else TUNING.plain.asked_of_many),)
+    share = min(TUNING.plain.asked.share, TUNING.plain.least + TUNING.plain.more / session.dim)
+    return (_plain_sums(session, replace(TUNING.plain.asked, share=share)),)
 
 
 def asked_again(

@@ -287,12 +287,13 @@ class ErrorDraws:
 class PlainMoments:
     """One class only, ``plain``: the second moment in the stated ball, so that no table is told worse than by the plain mechanism."""
 
-    # Its share. Of more than ``columns`` columns the error of the whole matrix is known so well that a smaller one does.
-    columns: int = 3
+    # Its share is at most this, and least + more / d of d columns: the more entries, the better is known how far noise alone sets them apart.
     asked: Round = Round(0.5, _SECOND, widen=1.0, cap=math.inf)
-    asked_of_many: Round = Round(0.4, _SECOND, widen=1.0, cap=math.inf)
-    # Of few columns it is asked once more, of the last round, if shells show tails or noise alone would set it so far from the frame as
-    # ``seldom`` as this.
+    least: float = 0.3
+    more: float = 0.4
+    # Of at most so many columns it is asked once more, of what is left, if shells show tails or noise alone would set it so far from the
+    # frame as seldom as this.
+    columns: int = 3
     again: Round = Round(0.8, _SECOND, widen=1.0, cap=math.inf)
     seldom: float = 0.2
     # Two second moments or two means agree if noise alone would set them farther apart once in a hundred times; second moments of a class
