@@ -1,9 +1,11 @@
 """One class: Frobenius error of the released second moment, beside the plain Gaussian mechanism's, on tables of many shapes.
 
     python -m bench.second_moments [--tables wrong,bells] [--wide 1,10] [--epsilon 1,4,16] [--runs 8]
+    python -m bench.second_moments --far 2,5,30 --columns 1,4 --wide 1
 
 Rows are in the region's coordinates, where it is the unit ball or a box inside it, and the second moment is the one about its
 centre. The plain mechanism adds noise to X^T X, with the whole budget, and clips eigenvalues to [0, 1].
+With ``--far`` the tables are those of so many rows far from a pile.
 """
 
 from __future__ import annotations
@@ -81,10 +83,10 @@ def _one_far(rng: np.random.Generator) -> np.ndarray:
     return X
 
 
-def _few_far(rng: np.random.Generator, d: int) -> np.ndarray:
-    """One to 64 of 5,000 rows at the end of a column, with nearly all of the second moment; whether noise hides them depends on how many."""
+def _few_far(rng: np.random.Generator, d: int, rows: int | None = None) -> np.ndarray:
+    """So many (one to 64) of 5,000 rows at the end of a column, with nearly all of the second moment."""
     X = 0.003 * rng.standard_normal((5000, d))
-    far = np.arange(round(2 ** rng.uniform(0, 6)))
+    far = np.arange(round(2 ** rng.uniform(0, 6)) if rows is None else rows)
     X[far, rng.integers(d, size=far.size)] = 0.95 * rng.choice([-1, 1], size=far.size)
     return X
 
@@ -219,8 +221,17 @@ def main() -> None:
     parser.add_argument("--wide", default="1,10")
     parser.add_argument("--epsilon", default="1,4,16")
     parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--far", default="")
+    parser.add_argument("--columns", default="2")
     asked = parser.parse_args()
     names = asked.tables.split(",")
+    if asked.far:
+        pairs = [(int(k), int(d)) for d in asked.columns.split(",") for k in asked.far.split(",")]
+        far = {
+            f"{k} far rows d={d}": lambda rng, k=k, d=d: Rows(_few_far(rng, d, k)) for k, d in pairs
+        }
+        TABLES.update(far)
+        names = list(far)
     epsilons, widths = ([float(x) for x in part.split(",")] for part in (asked.epsilon, asked.wide))
     for line in lines(names, epsilons, widths, asked.runs):
         print(line, flush=True)
