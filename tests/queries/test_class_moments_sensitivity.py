@@ -58,6 +58,33 @@ def test_no_neighbour_exceeds_it(shape, seed, n_classes, dim, size, how) -> None
         assert dropped <= query.sensitivity(adjacency) * slack
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize(
+    "shape",
+    [(0.1, 0.3, 1), (0.45, 0.71, 1), (0.5, 1, 1), (1, 0.5, 0.05), (2, 1, 1), (0.05, 0.7, 1)],
+)
+def test_a_single_block_by_brute_force(shape, dim) -> None:
+    """Every pair of a fine grid on the ball's diameter (d > 1: of its great circle), and rows that come or go; never above, and close."""
+    a, b, c = shape
+    single = ClassMoments(np.zeros((1, dim)), np.eye(dim)[None])
+    query, zero = ClassMomentsQuery(single, Shape(a, b, c)), np.zeros(1, dtype=np.intp)
+    if dim == 1:
+        rows = np.linspace(-1.0, 1.0, 201)[:, None]
+    else:
+        angles = np.linspace(0.0, np.pi, 100)
+        circle = np.c_[np.cos(angles), np.sin(angles), np.zeros((100, dim - 2))]
+        rows = np.concatenate([size * circle for size in (0.0, 0.5, 1.0)])
+    parts = np.array([query.kernel(row[None], zero) / query.steps for row in rows])
+    gaps = parts[:, None] - parts[None]
+    worst = max(np.linalg.norm(gaps, axis=2).max(), np.linalg.norm(parts, axis=1).max())
+    stated = query.sensitivity("replace")
+    # On a line (1 - y^2)^2 was taken to be 1 - y^2, which costs up to a tenth.
+    assert (0.9 if dim == 1 else 0.99) * stated <= worst <= stated
+    assert stated <= query_of(0, Shape(a, b, c), 2, dim).sensitivity("replace")
+    for adjacency in ("add-remove", "label"):
+        assert query.sensitivity(adjacency) == query_of(0, Shape(a, b, c), 2, dim).sensitivity(adjacency)  # fmt: skip
+
+
 @pytest.mark.parametrize("dim", [2, 3, 8])
 @pytest.mark.parametrize("shape", [(0.1, 1, 2), (0.5, 1, 1), (0.1, 2, 1), (2, 1, 1), (0.1, 0.2, 1)])
 def test_the_worst_neighbours_come_within_one_per_cent(shape, dim) -> None:

@@ -30,12 +30,15 @@ def queries(dim: int, seed: int, shape: Shape) -> dict[str, object]:
     maps = np.tril(0.3 * rng.normal(size=(K, dim, dim))) + np.eye(dim)
     rule = GaussianRule(centres, maps, np.zeros(K), salt=seed)
     moments = ClassMomentsQuery(ClassMoments(centres, maps), shape)
+    # Rows of the other classes are in no block.
+    one_block = ClassMomentsQuery(ClassMoments(centres[:1], maps[:1]), shape)
     histograms = MarginalCountsQuery(
         MarginalCounts(np.full((K, dim), -1.0), np.full((K, dim), 0.25), n_bins=8)
     )
     shells = RadialCountsQuery(RadialCounts(centres, maps, np.tile([0.5, 1.0, 2.0], (K, 1))))
     return {
         "moments": moments,
+        "one block": one_block,
         "histograms": histograms,
         "shells": shells,
         "columns": ColumnMoments((-1.0,) * dim, (1.0,) * dim),

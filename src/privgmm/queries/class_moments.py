@@ -89,8 +89,8 @@ class Shape:
     mean: float
     second: float
 
-    def squared_sensitivity(self, adjacency: Adjacency) -> float:
-        """sup of the squared change, class-moments.md (1)-(3).
+    def squared_sensitivity(self, adjacency: Adjacency, n_blocks: int = 2, dim: int = 2) -> float:
+        """sup of the squared change, class-moments.md (1)-(3), (5); that of several blocks and columns, if not told, is never less.
 
         A dropped row contributes zero. A change to or from zero is at most ``own``, and every value below is at
         least as large (4).
@@ -105,7 +105,12 @@ class Shape:
         # Two rows of one class at angle theta on the sphere: 2 b^2 (1 - t) + 2 c^2 (1 - t^2) at
         # t = cos theta = max(-1, -b^2 / (2 c^2)).
         within = 2 * b2 + 2 * c2 + b2**2 / (2 * c2) if b2 <= 2 * c2 else 4 * b2
-        return max(across, within)
+        if n_blocks > 1:
+            return max(across, within)
+        # In a single block no row changes blocks (5). On a line, rows at 1 and -y: at most y = b^2 / (c^2 - b^2).
+        if dim == 1:
+            within = b2 + c2 + b2**2 / (c2 - b2) if c2 > 2 * b2 else 4 * b2
+        return max(own, within)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,5 +141,5 @@ class ClassMomentsQuery:
         return float(answer.reshape(-1, self.kernel.width)[:, 0].sum())
 
     def sensitivity(self, adjacency: Adjacency) -> float:
-        """The largest change between neighbours, class-moments.md (1)-(3)."""
-        return math.sqrt(self.shape.squared_sensitivity(adjacency))
+        """The largest change between neighbours, class-moments.md (1)-(5)."""
+        return math.sqrt(self.shape.squared_sensitivity(adjacency, *self.kernel.centres.shape))

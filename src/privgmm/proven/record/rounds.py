@@ -189,9 +189,13 @@ def _typical(counts: Floats) -> float:
     return float(np.sqrt(rows.mean() * rows.min()))
 
 
+def _squared_sensitivity(session: Session, plan: Round) -> float:
+    return plan.shape.squared_sensitivity(session.adjacency, session.n_classes, session.dim)
+
+
 def part_of_left(session: Session, counts: Floats, plan: Round) -> float:
     """The part of the (squared) budget left that a round of moments takes: its share, or less where its cap is reached."""
-    sensitivity = math.sqrt(plan.shape.squared_sensitivity(session.adjacency))
+    sensitivity = math.sqrt(_squared_sensitivity(session, plan))
     share = session.left * math.sqrt(plan.share)
     mu = capped(share, _typical(counts), sensitivity, plan.cap * session.dim)
     return (mu / session.left) ** 2
@@ -201,9 +205,7 @@ def radii(
     session: Session, counts: Floats, plan: Round, laws: Sequence[RadialLaw | None] | None = None
 ) -> Floats:
     """(K,) radii that weigh the clipping of a round against the noise it will have; a class without a law is expected to be a bell."""
-    spare = math.sqrt(
-        session.left**2 * plan.share / plan.shape.squared_sensitivity(session.adjacency)
-    )
+    spare = math.sqrt(session.left**2 * plan.share / _squared_sensitivity(session, plan))
     return plan.widen * np.array([
         clip_radius(session.dim, max(n, 1.0) * spare)[0]
         if law is None
