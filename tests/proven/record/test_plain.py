@@ -12,6 +12,7 @@ from privgmm.proven.record import release_record
 from privgmm.proven.record.frames import Frames
 from privgmm.proven.record.plain import (
     Plain,
+    _within,
     asked_again,
     drawn_to,
     followed,
@@ -62,6 +63,27 @@ def test_however_wrong_a_guess_the_plain_answer_is_not_much_better(
     assert ratio < (0.2 if off == 1.0 else most)
     if off == 3.0:
         assert ratio < 1.1
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "most", "part"),
+    [
+        ([0.0, 0.0], [1.0, 0.0], 4.0, 1.0),
+        ([0.0, 0.0], [4.0, 0.0], 4.0, 0.5),
+        ([1.0, 0.0], [3.0, 0.0], 4.0, 1 / 3),
+        ([3.0, 0.0], [-10.0, 0.0], 4.0, 0.5),
+        ([3.0, 0.0], [-1.0, 0.0], 4.0, 1.0),
+        ([3.0, 0.0], [1.0, 0.0], 4.0, 0.0),
+        ([0.0, 3.0], [2.0, 0.0], 4.0, 0.0),
+        ([-1.0, 3.0], [2.0, 0.0], 4.0, 0.5),
+        ([-3.0, 3.0], [2.0, 0.0], 4.0, 1.0),
+        ([3.0, 0.0], [0.0, 0.0], 4.0, 1.0),
+    ],
+)
+def test_a_step_of_the_mean_ends_where_the_plain_mean_allows_it(
+    start: list[float], step: list[float], most: float, part: float
+) -> None:
+    assert _within(np.array(start), np.array(step), most) == pytest.approx(part)
 
 
 def test_rows_far_from_a_pile_widen_the_covariance_and_hardly_move_the_mean() -> None:

@@ -231,11 +231,11 @@ def _step(mean: Floats, covariance: Floats, change: Floats) -> Floats:
 
 
 def _within(start: Floats, step: Floats, most: float) -> float:
-    """The largest t in [0, 1] with |start + t step|^2 <= ``most``, or 0."""
+    """The largest t in [0, 1] with |start + t step|^2 <= ``most``; if there is none, where it is least."""
     a, b, c = float(step @ step), float(start @ step), float(start @ start) - most
-    if a + 2 * b + c <= 0:
+    if a == 0 or a + 2 * b + c <= 0:
         return 1.0
-    return max((math.sqrt(max(b * b - a * c, 0.0)) - b) / a, 0.0)
+    return min(max((math.sqrt(max(b * b - a * c, 0.0)) - b) / a, 0.0), 1.0)
 
 
 def _stiffness(a: Floats) -> Floats:
