@@ -75,3 +75,29 @@ def test_a_class_of_a_thousand_rows_is_usable_and_no_error_leaves_the_bounds(
         truth = privgmm.fit(X, y)
         assert np.abs(release.mixture.means[1, 0] - truth.means[1, 0]) < 0.1
     assert np.mean(usable) > 0.5
+
+
+def test_a_single_class_is_told_by_its_plain_sums_where_these_moved_it() -> None:
+    """30 of 5,000 rows at the end of a column have nearly all of the variance, and histograms do not tell how far most rows lie from them.
+
+    Ten releases of two columns: 95 % of 20 intervals hold in 19, fewer than 15 do with a probability below 1 in 10,000; the sums tell
+    deviations to about 10 %.
+    """
+    held, usable = 0, 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = 0.3 * rng.standard_normal((5000, 2))
+        X[np.arange(30), rng.integers(2, size=30)] = 95.0 * rng.choice([-1, 1], size=30)
+        r = privgmm.release(
+            X, np.zeros(5000, int), 4.0, 1e-5, "record", classes=[0], bounds=(-100, 100), seed=seed
+        )
+        assert r.errors is not None
+        told = r.errors.intervals.deviations
+        held += int(((told.low <= X.std(axis=0)) & (X.std(axis=0) <= told.high)).sum())
+        usable += int(r.errors.usable_columns.sum())
+        assert (told.high[r.errors.usable_columns] < 12.0).all()
+        assert (told.high <= 101.0).all()
+        assert (r.errors.intervals.means.low >= -100.0).all()
+        assert (r.errors.intervals.means.high <= 100.0).all()
+    assert held >= 15
+    assert usable >= 12

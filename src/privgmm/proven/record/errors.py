@@ -81,12 +81,13 @@ def record_errors(
         counts, shares, inside.means, inside.deviations, np.where(known, correlations, anything)
     )
     if answers.plain:
-        told, usable = _closer(answers.plain[0], told, usable, released, moved, rng)
+        told, usable = _closer(answers.plain[0], bins, told, usable, released, moved, rng)
     return errors_of(told, released, usable)
 
 
 def _closer(
     plain: Moments,
+    bins: Bins,
     told: Drawn,
     usable: Flags,
     released: tuple[Floats, Floats, Floats],
@@ -97,8 +98,11 @@ def _closer(
 
     They are those that are not usable otherwise and that the sums tell more closely; and those that they tell well, if the release ``moved``.
     """
-    means, covariances = _plain_sums(plain, told.counts, rng)
-    deviations, correlations = split(covariances)
+    n = np.maximum(told.counts, fewest(plain.total.shape[1]))
+    means, covariances = _less_noise(plain, plain.total_sd, plain.second_sd, n, rng)
+    deviations, correlations = split(covariances * (n / (n - 1))[..., None, None])
+    inside = _in_bounds(bins, n, means, deviations)
+    means, deviations = inside.means, inside.deviations
     seen = usable_columns(told.counts, means, deviations, released)
     width = [np.ptp(np.quantile(x, LEVELS, axis=0), axis=0) for x in (deviations, told.deviations)]
     chosen = ((width[0] < width[1]) & ~usable) | (moved & seen)
@@ -110,16 +114,6 @@ def _closer(
         deviations=np.where(chosen, deviations, told.deviations),
         correlations=np.where(both, correlations, told.correlations),
     ), usable
-
-
-def _plain_sums(plain: Moments, counts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draws of means (S, 1, d) and covariances (S, 1, d, d): the sums, less a draw of their noise."""
-    d = plain.total.shape[1]
-    n = np.maximum(counts, fewest(d))[..., None]
-    m = (plain.total + plain.total_sd[:, None] * rng.standard_normal((_DRAWS, 1, d))) / n
-    wild = plain.second_sd[:, None, None] * rng.standard_normal((_DRAWS, 1, d, d))
-    raw = (plain.second + (wild + np.swapaxes(wild, -1, -2)) / 2) / n[..., None]
-    return m, (raw - m[..., :, None] * m[..., None, :]) * (n / (n - 1))[..., None]
 
 
 def _counts(answers: Answers, n_rows: float | None, rng: np.random.Generator) -> Floats:
@@ -144,15 +138,21 @@ def _last_round(
     d = last.total.shape[1]
     n = np.maximum(counts, fewest(d))
     total_sd, second_sd = _noise(last, clipped, n.mean(axis=0))
-    m = (last.total + total_sd[:, None] * rng.standard_normal((_DRAWS, *last.total.shape))) / n[
-        ..., None
-    ]
-    wild = second_sd[:, None, None] * rng.standard_normal((_DRAWS, *last.second.shape))
-    # (E + E^T) / 2 has sd 1 on the diagonal and 1 / sqrt 2 off it, as the query's noise has.
-    second = last.second + (wild + np.swapaxes(wild, -1, -2)) / 2
-    covariance = second / n[..., None, None] - m[..., :, None] * m[..., None, :]
+    m, covariance = _less_noise(last, total_sd, second_sd, n, rng)
     covariance[:, chosen] = _nearest_possible(covariance[:, chosen])
     return answers.frames.out_of(m, covariance * (n / (n - 1))[..., None, None])
+
+
+def _less_noise(
+    asked: Moments, total_sd: Floats, second_sd: Floats, n: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Means (S, K, d) and covariances (S, K, d, d), divided by n (S, K), by an answer less draws of noise of these deviations (K,)."""
+    m = asked.total + total_sd[:, None] * rng.standard_normal((_DRAWS, *asked.total.shape))
+    m = m / n[..., None]
+    wild = second_sd[:, None, None] * rng.standard_normal((_DRAWS, *asked.second.shape))
+    # (E + E^T) / 2 has sd 1 on the diagonal and 1 / sqrt 2 off it, as the query's noise has.
+    second = asked.second + (wild + np.swapaxes(wild, -1, -2)) / 2
+    return m, second / n[..., None, None] - m[..., :, None] * m[..., None, :]
 
 
 def _nearest_possible(covariances: Floats) -> Floats:

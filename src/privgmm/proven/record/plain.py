@@ -52,8 +52,8 @@ def per_row(asked: Moments, rows: float) -> Plain:
 def plain_round(session: Session) -> tuple[Moments, ...]:
     """For one class, the sums of x and x x^T over the rows in the stated ball: no frame, no clip, no shape assumed.
 
-    They are always asked for. In a region stated much too wide they say nothing of a bell; but that a few rows lie far from it, which may
-    have nearly all of the second moment, is shown as well by nothing that costs less.
+    They are always asked for, though in a region stated much too wide they say nothing of a bell: a few rows far from it may have nearly
+    all of the second moment, and no cheaper query shows them as well.
     """
     if session.n_classes > 1:
         return ()

@@ -190,6 +190,7 @@ def _typical(counts: Floats) -> float:
 
 
 def _squared_sensitivity(session: Session, plan: Round) -> float:
+    """That of a round's query in this session."""
     return plan.shape.squared_sensitivity(session.adjacency, session.n_classes, session.dim)
 
 

@@ -287,12 +287,12 @@ class ErrorDraws:
 class PlainMoments:
     """One class only, ``plain``: the second moment in the stated ball, so that no table is told worse than by the plain mechanism."""
 
-    # Its share is at most this, and least + more / d of d columns: the more entries, the better is known how far noise alone sets them apart.
+    # Its share is at most this, and least + more / d of d columns: of more entries it is better known how far noise alone sets them apart;
+    # with less than 0.3 even the plain answer by itself would be off by twice the plain mechanism's error.
     asked: Round = Round(0.5, _SECOND, widen=1.0, cap=math.inf)
     least: float = 0.3
     more: float = 0.4
-    # Of at most so many columns it is asked once more, of what is left, if shells show tails or noise alone would set it so far from the
-    # frame as seldom as this.
+    # Of at most so many columns it is asked again, of what is left, if shells show tails or noise would set it so far from the frame so seldom.
     columns: int = 3
     again: Round = Round(0.8, _SECOND, widen=1.0, cap=math.inf)
     seldom: float = 0.2
